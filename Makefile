@@ -1,0 +1,56 @@
+# Two commands for a newcomer: `make run` and `make test`. All of it works on a fresh Debian or Ubuntu with Python 3.11+.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints/all.txt
+# One BLAS thread a process: two processes with two threads each are many times slower on two cores.
+export OPENBLAS_NUM_THREADS := 1
+export OMP_NUM_THREADS := 1
+export MKL_NUM_THREADS := 1
+
+.PHONY: help setup run test check bench figures clean
+
+help:
+	@echo "make run      learn a moving optimum with PB2, and compare strategies (one minute)"
+	@echo "make test     check and test everything"
+	@echo "make check    format, lint, types and layers only"
+	@echo "make bench    speed against Ray's PB2, and quality on problems with a known optimum"
+	@echo "make figures  the figures of the README and the docs"
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: pyproject.toml constraints/all.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "popbandits needs Python 3.11 or newer, but $(PYTHON) is $$($(PYTHON) --version)"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
+		{ echo "could not make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+	$(PIP) --editable '.[all,dev]'
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.ready
+	$(PIP) --editable '.[bench]'
+	@touch $@
+
+run: setup
+	$(BIN)/popbandits bench quality --problems peak-3d,noisy-sgd,mixed --seeds 10
+
+check: setup
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy --no-error-summary
+	$(BIN)/lint-imports > /dev/null || $(BIN)/lint-imports
+
+test: check
+	$(BIN)/pytest -n 2
+
+bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/imports.py
+	$(BIN)/python benchmarks/decision.py
+	$(BIN)/popbandits bench quality
+
+figures: $(VENV)/.bench
+	$(BIN)/python benchmarks/figure_tracking.py docs/tracking.svg
+	$(BIN)/python benchmarks/figure_theory.py docs/theory.svg
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

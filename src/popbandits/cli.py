@@ -1,0 +1,76 @@
+"""The `popbandits` command."""
+
+import sys
+from typing import Annotated
+
+from popbandits._errors import PopbanditsError
+
+try:
+    import typer
+    from rich.console import Console
+    from rich.progress import Progress
+    from rich.table import Table
+except ModuleNotFoundError as missing:
+    sys.exit(f"The popbandits command needs {missing.name}; install it with: pip install 'popbandits[cli]'")
+
+from popbandits.problems import FAMILIES, Cell, quality
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+bench = typer.Typer(no_args_is_help=True, help="Measure strategies on problems with a known optimum.")
+app.add_typer(bench, name="bench")
+
+_STRATEGIES = "random,pbt,uniform,pb2-paper,pb2"
+
+
+@app.callback()
+def _popbandits() -> None:
+    """Train a population of models once and learn the schedule of their hyperparameters."""
+
+
+@bench.command("quality")
+def bench_quality(
+    strategies: Annotated[str, typer.Option(help="Names, with commas between.")] = _STRATEGIES,
+    problems: Annotated[str, typer.Option(help="Names, with commas between, or 'all'.")] = "all",
+    seeds: Annotated[int, typer.Option(min=2, help="Runs of each strategy on each problem.")] = 20,
+    population: Annotated[int, typer.Option(min=1, help="Agents.")] = 4,
+    intervals: Annotated[int, typer.Option(min=1, help="Intervals of an agent.")] = 20,
+    workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 2,
+) -> None:
+    """Print the normalised regret of strategies on problems: 0 is the optimum, 1 is not having trained.
+
+    Example: popbandits bench quality --strategies pbt,pb2 --problems peak-3d --seeds 10
+    """
+    names = strategies.split(",")
+    chosen = list(FAMILIES) if problems == "all" else problems.split(",")
+    console = Console()
+    cells: dict[tuple[str, str], Cell] = {}
+    runs = quality(names, chosen, seeds=seeds, size=population, intervals=intervals, workers=workers)
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("running", total=len(names) * len(chosen))
+        for cell in runs:
+            cells[cell.problem, cell.strategy] = cell
+            progress.update(task, advance=1, description=f"{cell.problem} {cell.strategy}")
+    console.print(
+        f"normalised regret, mean ± 95 % interval of {seeds} seeds, {population} agents, {intervals} intervals; "
+        "0 is the optimum, 1 is not having trained",
+        soft_wrap=True,
+    )
+    table = Table()
+    table.add_column("problem")
+    for name in names:
+        table.add_column(name, justify="right")
+    for problem in chosen:
+        row = [cells[problem, name] for name in names]
+        best = min(cell.mean for cell in row)
+        texts = [f"{cell.mean:.3f} ± {cell.half_width:.3f}" for cell in row]
+        table.add_row(problem, *(f"[bold]{t}[/bold]" if c.mean == best else t for t, c in zip(texts, row, strict=True)))
+    console.print(table)
+
+
+def main() -> None:
+    """Run the command line; errors of ours are one sentence and exit code 2."""
+    try:
+        app()
+    except PopbanditsError as error:
+        print(f"popbandits: {error}", file=sys.stderr)
+        sys.exit(2)

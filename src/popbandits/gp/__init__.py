@@ -1,0 +1,24 @@
+"""The time-varying Gaussian process: kernel, noise, fit, block length, posterior; each knows as little as it can."""
+
+from popbandits.gp._fit import Priors, fit, log_likelihood, pack, unpack
+from popbandits.gp._kernel import Kernel, Theta
+from popbandits.gp._noise import noise_pattern
+from popbandits.gp._posterior import Posterior
+from popbandits.gp._rows import Rows
+from popbandits.gp._scale import standardise
+from popbandits.gp._window import block_length
+
+__all__ = [
+    "Kernel",
+    "Posterior",
+    "Priors",
+    "Rows",
+    "Theta",
+    "block_length",
+    "fit",
+    "log_likelihood",
+    "noise_pattern",
+    "pack",
+    "standardise",
+    "unpack",
+]

@@ -1,0 +1,242 @@
+"""Learning the kernel's parameters: the marginal likelihood, its gradient, weak priors and L-BFGS-B.
+
+The parameters are learned as one vector z without units:
+
+    z = (log s², log ℓ_1 … log ℓ_d, log(−log(1−ω)), log σ², log s_c², logit λ)
+
+where the last two, and ω when it is fixed, are there only if the kernel has them. Improvements come in standardised, so
+the priors need no scale of their own.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from popbandits._types import Floats
+from popbandits.gp._kernel import Kernel, Theta, blend
+from popbandits.gp._linalg import cholesky, inverse_lower, solve_lower
+from popbandits.gp._noise import noise_pattern
+from popbandits.gp._rows import Rows
+
+_SCOUT_ROWS = 128  # the starts are compared on this many of the newest rows, then only the winner sees them all
+_SCOUT_STEPS = 20
+_POLISH_STEPS = 5
+_JITTER = 1e-8
+_LARGEST = 1.0 - 2.0**-53  # of ω: nothing is remembered, and every number is still finite
+
+
+@dataclass(frozen=True)
+class Priors:
+    """Independent normal priors on z, as (mean, deviation): weak, but enough for n = 2.
+
+    The lengthscale's mean grows with √d, as distances in the cube do. ω's mean is exp(-3) = 0.05.
+    """
+
+    signal: tuple[float, float] = (0.0, 1.0)
+    lengthscale: tuple[float, float] = (math.log(0.5), 0.75)
+    omega: tuple[float, float] = (-3.0, 1.5)
+    noise: tuple[float, float] = (math.log(0.3), 1.5)
+    common: tuple[float, float] = (0.0, 1.5)
+    mix: tuple[float, float] = (0.0, 1.0)
+
+    def vectors(self, kernel: Kernel) -> tuple[Floats, Floats]:
+        """Return the means and deviations in the order of z."""
+        mean, deviation = self.lengthscale
+        grown = (mean + 0.5 * math.log(max(1, kernel.n_numeric)), deviation)
+        parts = [self.signal, *[grown] * kernel.n_numeric]
+        parts += [self.omega] if kernel.omega is None else []
+        parts += [self.noise]
+        parts += [self.common] if kernel.common else []
+        parts += [self.mix] if kernel.mixed else []
+        means, deviations = np.array(parts).T
+        return means, deviations
+
+
+def pack(kernel: Kernel, theta: Theta) -> Floats:
+    """Return theta as the vector z."""
+    z = [math.log(theta.signal), *map(math.log, theta.lengthscales)]
+    if kernel.omega is None:
+        z.append(math.log(-math.log1p(-theta.omega)))
+    z.append(math.log(theta.noise))
+    if kernel.common:
+        z.append(math.log(theta.common))
+    if kernel.mixed:
+        z.append(math.log(theta.mix) - math.log1p(-theta.mix))
+    return np.array(z)
+
+
+def unpack(kernel: Kernel, z: Floats) -> Theta:
+    """Return theta from the vector z."""
+    values = iter(np.asarray(z).tolist())
+    signal = math.exp(next(values))
+    lengthscales = tuple(math.exp(next(values)) for _ in range(kernel.n_numeric))
+    omega = min(_LARGEST, -math.expm1(-math.exp(next(values)))) if kernel.omega is None else kernel.omega
+    noise = math.exp(next(values))
+    common = math.exp(next(values)) if kernel.common else 0.0
+    mix = 1.0 / (1.0 + math.exp(-next(values))) if kernel.mixed else 0.5
+    return Theta(signal, lengthscales, omega, noise, common, mix)
+
+
+def log_likelihood(kernel: Kernel, theta: Theta, rows: Rows, y: Floats) -> float:
+    """Return log p(y | rows, theta), or −inf where the covariance is singular."""
+    value, _ = Likelihood(kernel, rows, y)(pack(kernel, theta))
+    return value
+
+
+def fit(kernel: Kernel, rows: Rows, y: Floats, *, start: Theta | None = None, priors: Priors | None = None) -> Theta:
+    """Return the parameters that maximise the posterior: marginal likelihood times priors.
+
+    Args:
+        kernel: which parts there are to learn.
+        rows: n rows, in any order.
+        y: their improvements, standardised, n.
+        start: the parameters learned an interval ago, when there are any: a warm start beside the cold one.
+        priors: see `Priors`.
+
+    Returns:
+        The best of the starts. Without rows, the mean of the priors.
+
+    Example:
+        >>> rows = Rows(np.array([[0.1], [0.9]]), np.array([1.0, 1.0]), np.array([0, 1]), np.array([-1, -1]))
+        >>> 0 < fit(Kernel((False,)), rows, np.array([1.0, -1.0])).omega < 1
+        True
+    """
+    priors = priors or Priors()
+    means, deviations = priors.vectors(kernel)
+    if len(rows) == 0:
+        return unpack(kernel, means)
+    newest = np.argsort(-rows.t, kind="stable")[:_SCOUT_ROWS]
+    scout = _Penalised(Likelihood(kernel, rows[newest], y[newest]), means, deviations)
+    tries = [scout.minimise(z, _SCOUT_STEPS) for z in _starts(kernel, means, deviations, start)]
+    z, _ = min(tries, key=lambda found: found[1])
+    if len(rows) > len(newest):
+        whole = _Penalised(Likelihood(kernel, rows, y), means, deviations)
+        z, _ = whole.minimise(z, _POLISH_STEPS)
+    return unpack(kernel, z)
+
+
+def _starts(kernel: Kernel, means: Floats, deviations: Floats, start: Theta | None) -> list[Floats]:
+    if start is not None and len(start.lengthscales) == kernel.n_numeric:
+        return [np.clip(pack(kernel, start), means - 3 * deviations, means + 3 * deviations), means]
+    # Marginal likelihoods of few rows often have two peaks: "all is noise" and "all is signal".
+    rough = means.copy()
+    rough[1 : 1 + kernel.n_numeric] -= math.log(3.0)
+    return [means, rough]
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """The log marginal likelihood of z and its gradient, with all that does not depend on z computed once."""
+
+    kernel: Kernel
+    rows: Rows
+    y: Floats
+    x: Floats = field(init=False)
+    gaps: Floats = field(init=False)
+    noise: Floats = field(init=False)
+    agree: Floats | None = field(init=False)
+    together: Floats | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        kernel, rows = self.kernel, self.rows
+        choice = any(kernel.is_choice)
+        gaps = np.abs(rows.t[:, None] - rows.t[None, :])
+        precomputed = {
+            "x": np.ascontiguousarray(kernel.numeric(rows.u)),
+            "gaps": gaps,
+            "noise": noise_pattern(rows, rows, lineage=kernel.lineage),
+            "agree": kernel.agreement(rows.u, rows.u) if choice else None,
+            "together": (gaps == 0).astype(float) if kernel.common else None,
+        }
+        for name, value in precomputed.items():
+            object.__setattr__(self, name, value)
+
+    def __call__(self, z: Floats) -> tuple[float, Floats]:
+        """Return log p(y) and its gradient in z; (−inf, zeros) where the covariance is singular."""
+        kernel, n = self.kernel, len(self.y)
+        theta = unpack(kernel, z)
+        a = self.x / np.array(theta.lengthscales)
+        half_norms = 0.5 * np.einsum("ij,ij->i", a, a)
+        ones = np.ones(n)
+        # −½|a_i − a_j|² as one matrix product. One exponential serves space and time unless there are Choices.
+        k_x = np.column_stack([a, half_norms, ones]) @ np.column_stack([a, -ones, -half_norms]).T
+        decay = np.multiply(self.gaps, -theta.rate)
+        decay += math.log(theta.signal)
+        if self.agree is None:
+            k_x += decay
+            signal = np.exp(k_x, out=k_x)
+        else:
+            np.exp(k_x, out=k_x)
+            np.exp(decay, out=decay)
+            signal = decay * (blend(theta.mix, k_x, self.agree) if kernel.n_numeric else self.agree)
+        K = np.multiply(self.noise, theta.noise)
+        K += signal
+        if self.together is not None:
+            K += theta.common * self.together
+        K.flat[:: n + 1] += _JITTER * theta.signal
+        L = cholesky(K)
+        if L is None:
+            return -math.inf, np.zeros_like(z)
+        half = solve_lower(L, self.y)
+        alpha = solve_lower(L, half, transposed=True)
+        value = -0.5 * float(half @ half) - float(np.log(np.diagonal(L)).sum()) - 0.5 * n * math.log(2 * math.pi)
+
+        # W stands for ααᵀ − K⁻¹ in sums against symmetric matrices: the triangle that LAPACK returns, taken twice.
+        lower = inverse_lower(L).T
+        W = np.outer(alpha, alpha)
+        diagonal = np.diagonal(lower).copy()
+        lower *= 2.0
+        W -= lower
+        W.flat[:: n + 1] += diagonal
+        G = W * signal
+        gradient = [0.5 * float(G.sum())]
+        if kernel.n_numeric:
+            H = G if self.agree is None else W * decay * k_x * self._sum_share(theta)
+            along = a**2
+            sums = H.sum(axis=1) @ along + H.sum(axis=0) @ along - 2.0 * np.einsum("ij,ij->j", a, H @ a)
+            gradient += (0.5 * sums).tolist()
+        if kernel.omega is None:
+            gradient.append(-0.5 * theta.rate * float(np.vdot(G, self.gaps)))
+        gradient.append(0.5 * theta.noise * float(np.vdot(W, self.noise)))
+        if self.together is not None:
+            gradient.append(0.5 * theta.common * float(np.vdot(W, self.together)))
+        if kernel.mixed:
+            assert self.agree is not None
+            change = k_x * self.agree - 0.5 * (k_x + self.agree)
+            gradient.append(0.5 * theta.mix * (1.0 - theta.mix) * float(np.vdot(W * decay, change)))
+        # The jitter grows with s², so its share of the diagonal belongs to the first component.
+        gradient[0] += 0.5 * _JITTER * theta.signal * float(np.trace(W))
+        return value, np.array(gradient)
+
+    def _sum_share(self, theta: Theta) -> Floats | float:
+        """Return d k_h / d k_x."""
+        if not self.kernel.mixed or self.agree is None:
+            return 1.0
+        return (1.0 - theta.mix) * 0.5 + theta.mix * self.agree
+
+
+@dataclass(frozen=True)
+class _Penalised:
+    """Minus the log posterior of z, for a minimiser."""
+
+    likelihood: Likelihood
+    means: Floats
+    deviations: Floats
+
+    def __call__(self, z: Floats) -> tuple[float, Floats]:
+        value, gradient = self.likelihood(z)
+        if math.isinf(value):
+            return 1e25, gradient
+        off = (z - self.means) / self.deviations
+        return 0.5 * float(off @ off) - value, off / self.deviations - gradient
+
+    def minimise(self, z: Floats, steps: int) -> tuple[Floats, float]:
+        """Return the best z within `steps` steps of L-BFGS-B from z, and its value."""
+        from scipy.optimize import fmin_l_bfgs_b
+
+        # Six deviations of the prior: far beyond what weak priors let through, but no overflow can happen inside.
+        low, high = self.means - 6 * self.deviations, self.means + 6 * self.deviations
+        bounds = list(zip(low, high, strict=True))
+        found, value, _ = fmin_l_bfgs_b(self, z, bounds=bounds, maxiter=steps, maxfun=steps + 3, pgtol=1e-3, factr=1e9)
+        return np.asarray(found), float(value)

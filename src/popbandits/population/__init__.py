@@ -1,0 +1,19 @@
+"""The pure core: reports go in, actions come out. No I/O, no clock, no global random state."""
+
+from popbandits.population._events import Action, Decision, Event, Report
+from popbandits.population._history import Best, History
+from popbandits.population._population import Population
+from popbandits.population._strategy import Job, Strategy, View
+
+__all__ = [
+    "Action",
+    "Best",
+    "Decision",
+    "Event",
+    "History",
+    "Job",
+    "Population",
+    "Report",
+    "Strategy",
+    "View",
+]

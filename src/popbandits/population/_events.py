@@ -1,0 +1,59 @@
+"""What goes into the core and what comes out: reports, and decisions made of actions.
+
+The list of these events is the whole state of a population: `Population.restore` needs nothing else.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Union
+
+from popbandits._types import Hparams
+
+
+@dataclass(frozen=True)
+class Report:
+    """An agent has finished an interval.
+
+    Args:
+        agent: which one.
+        interval: the number of the interval, from 1.
+        score: higher is better; nan and infinities rank last.
+    """
+
+    agent: int
+    interval: int
+    score: float
+
+
+@dataclass(frozen=True)
+class Action:
+    """What an agent does next.
+
+    Args:
+        agent: which one.
+        hparams: to train the next interval with; None when it stops.
+        source: whose weights it trains: its own id to go on, another's to copy, None for fresh ones.
+        stop: it trains no more.
+    """
+
+    agent: int
+    hparams: Hparams | None
+    source: int | None = None
+    stop: bool = False
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The actions a strategy released together.
+
+    Args:
+        actions: at most one for each agent.
+        notes: what the strategy learned on the way, as plain JSON: shown to people, and handed back to the strategy at
+            its next decision.
+    """
+
+    actions: tuple[Action, ...]
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+Event = Union[Report, Decision]

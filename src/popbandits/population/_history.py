@@ -1,0 +1,96 @@
+"""History: every report as columns, 10⁵ rows in a few megabytes."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from popbandits._types import Floats, Ints
+from popbandits.space import Space
+
+
+@dataclass(frozen=True)
+class Best:
+    """The row with the highest score so far."""
+
+    agent: int
+    interval: int
+    score: float
+    hparams: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class History:
+    """n reports in the order they came, as read-only arrays of length n.
+
+    Args:
+        space: what the hparams are.
+        agent, interval, score: the reports.
+        donor: whose weights the interval began with: the agent's own id, another's, or -1 for fresh ones.
+        before: the row that reported the score the interval began with, -1 when there was none.
+        improvement: score minus the score before; nan for fresh weights.
+        points: the hparams in the unit cube, n x dim.
+        values: the hparams as numbers in the user's units (a Choice as its position), n x dim.
+    """
+
+    space: Space
+    agent: Ints
+    interval: Ints
+    score: Floats
+    donor: Ints
+    before: Ints
+    improvement: Floats
+    points: Floats
+    values: Floats
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    def hparams(self, row: int) -> dict[str, Any]:
+        """Return the hparams of one row."""
+        return self.space.from_values(self.values[row].tolist())
+
+    def best(self) -> Best | None:
+        """Return the row with the highest finite score, the first of equals; None when no score is finite."""
+        finite = np.where(np.isfinite(self.score), self.score, -np.inf)
+        if len(finite) == 0 or finite.max() == -np.inf:
+            return None
+        row = int(np.argmax(finite))
+        return Best(int(self.agent[row]), int(self.interval[row]), float(self.score[row]), self.hparams(row))
+
+
+class HistoryLog:
+    """A history that grows: arrays with room to spare, doubled when full."""
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self.n = 0
+        room = 64
+        whole = {"agent", "interval", "donor", "before"}
+        self._columns: dict[str, NDArray[Any]] = {}
+        for field in fields(History):
+            if field.name != "space":
+                shape = (room, space.dim) if field.name in {"points", "values"} else (room,)
+                self._columns[field.name] = np.empty(shape, dtype=np.int64 if field.name in whole else np.float64)
+
+    def append(self, **row: Any) -> None:
+        """Add one row, given by the names of the columns."""
+        if self.n == len(self._columns["agent"]):
+            for name, column in self._columns.items():
+                self._columns[name] = np.concatenate([column, np.empty_like(column)])
+        for name, column in self._columns.items():
+            column[self.n] = row[name]
+        self.n += 1
+
+    def score(self, row: int) -> float:
+        """Return the score of one row."""
+        return float(self._columns["score"][row])
+
+    def view(self) -> History:
+        """Return the rows so far: views without a copy, which later rows do not change."""
+        columns = {}
+        for name, column in self._columns.items():
+            columns[name] = column[: self.n]
+            columns[name].flags.writeable = False
+        return History(self.space, **columns)

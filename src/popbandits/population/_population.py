@@ -1,0 +1,233 @@
+"""Population: the state machine that turns reports into actions (ask/tell)."""
+
+import math
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from popbandits._errors import OptionError, OutOfTurnError, ScoreError, UnknownAgentError
+from popbandits.population._events import Action, Decision, Event, Report
+from popbandits.population._history import Best, History, HistoryLog
+from popbandits.population._strategy import Job, Strategy, View
+from popbandits.space import SpaceLike, as_space
+
+
+class Population:
+    """A population of agents, to be driven by hand or by an engine.
+
+    Args:
+        space: the search space, or the dict it is made from.
+        strategy: decides who copies whom and which hparams come next.
+        size: the number of agents.
+        intervals: the budget of one agent; all strategies spend at most size x intervals.
+        seed: of every random choice.
+        sync: whether agents wait for one another at the end of an interval.
+
+    Raises:
+        OptionError: for a size, number of intervals or seed that cannot be.
+        SpaceError: for a space that cannot be used.
+
+    Example:
+        >>> from popbandits.strategies import RandomSearch
+        >>> pop = Population({"lr": (0.0, 1.0)}, strategy=RandomSearch(), size=2, intervals=1)
+        >>> [action.agent for action in pop.start()]
+        [0, 1]
+        >>> pop.tell(agent=0, score=0.5)
+        []
+        >>> [action.stop for action in pop.tell(agent=1, score=0.7)]
+        [True, True]
+        >>> pop.best.agent
+        1
+    """
+
+    def __init__(
+        self, space: SpaceLike, strategy: Strategy, *, size: int, intervals: int, seed: int = 0, sync: bool = True
+    ) -> None:
+        self.space = as_space(space)
+        self.strategy = strategy
+        if not callable(getattr(strategy, "decide", None)) or isinstance(strategy, type):
+            raise OptionError(f"a strategy is an instance such as PB2(), but got {strategy!r}")
+        self.size = _whole("size", size, 1)
+        self.intervals = _whole("intervals", intervals, 1)
+        self.seed = _whole("seed", seed, 0)
+        self.sync = bool(sync)
+        self.notes: dict[str, Any] = {}
+        """What the strategy noted at its latest decision."""
+        self._log = HistoryLog(self.space)
+        self._last = [-1] * self.size
+        self._reports = [0] * self.size
+        self._training: dict[int, Job] = {}
+        self._due: set[int] = set()
+        self._started = False
+
+    def start(self) -> list[Action]:
+        """Return the first actions.
+
+        Raises:
+            OutOfTurnError: when the population has started already.
+        """
+        if self._started:
+            raise OutOfTurnError("a population starts once, but start() was called again")
+        decision = self.strategy.start(self._view())
+        self._apply(decision)
+        return list(decision.actions)
+
+    def tell(self, agent: int, score: Any, *, interval: int | None = None) -> list[Action]:
+        """Take the score of an agent's interval and return the actions that this releases.
+
+        Args:
+            agent: its id, 0 to size - 1.
+            score: a number; nan and infinities rank last.
+            interval: the number of the interval, to be sure; by default the one the agent trains.
+
+        Returns:
+            In step: nothing until every training agent has reported, then all actions. Out of step: this agent's.
+
+        Raises:
+            UnknownAgentError, OutOfTurnError, ScoreError: and the population is as it was.
+        """
+        report = self._checked(agent, score, interval)
+        self._record(report)
+        return self.overdue()
+
+    @classmethod
+    def restore(
+        cls,
+        space: SpaceLike,
+        strategy: Strategy,
+        events: Iterable[Event],
+        *,
+        size: int,
+        intervals: int,
+        seed: int = 0,
+        sync: bool = True,
+    ) -> "Population":
+        """Return the population that lived through these events. No decision is made again.
+
+        Args:
+            events: the reports told and the decisions that followed, in order (`Decision(actions, pop.notes)`).
+            space, strategy, size, intervals, seed, sync: as they were given to the population.
+
+        Raises:
+            ReportError: when the events do not fit together.
+        """
+        population = cls(space, strategy, size=size, intervals=intervals, seed=seed, sync=sync)
+        for event in events:
+            if isinstance(event, Report):
+                population._record(population._checked(event.agent, event.score, event.interval))
+            else:
+                population._apply(event)
+        return population
+
+    def overdue(self) -> list[Action]:
+        """Return the actions that the reports so far release.
+
+        `tell` has done this already; after `restore`, it is what a log that ends with a report still lacks.
+        """
+        if not self._due or (self.sync and self._training):
+            return []
+        decision = self.strategy.decide(self._view(), tuple(sorted(self._due)))
+        self._apply(decision)
+        return list(decision.actions)
+
+    @property
+    def finished(self) -> bool:
+        """Whether no agent will train again."""
+        return self._started and not self._training and not self._due
+
+    @property
+    def training(self) -> dict[int, Job]:
+        """The agents that are training now, by id."""
+        return dict(self._training)
+
+    @property
+    def history(self) -> History:
+        """Every report so far, as columns."""
+        return self._log.view()
+
+    @property
+    def best(self) -> Best | None:
+        """The row with the highest score so far; None while there is none."""
+        return self.history.best()
+
+    def _view(self) -> View:
+        return View(
+            self.space,
+            self.size,
+            self.intervals,
+            self.seed,
+            self.history,
+            tuple(self._last),
+            dict(self._training),
+            self.notes,
+        )
+
+    def _checked(self, agent: Any, score: Any, interval: int | None) -> Report:
+        if isinstance(agent, bool) or not isinstance(agent, (int, np.integer)) or not 0 <= agent < self.size:
+            raise UnknownAgentError(f"agents are 0 to {self.size - 1}, but got {agent!r}")
+        number = _score(score, int(agent))
+        job = self._training.get(int(agent))
+        if job is None:
+            waits = "waits for the others" if agent in self._due else "is not training" if self._started else "waits"
+            hint = "" if self._started else "; call start() first"
+            raise OutOfTurnError(f"agent {agent} {waits} and owes no report, but got the score {score!r}{hint}")
+        if interval is not None and interval != job.interval:
+            raise OutOfTurnError(f"agent {agent} trains interval {job.interval}, but got a report of {interval!r}")
+        return Report(int(agent), job.interval, number)
+
+    def _record(self, report: Report) -> None:
+        job = self._training.pop(report.agent)
+        before = self._log.score(job.before) if job.before >= 0 else math.nan
+        with np.errstate(invalid="ignore", over="ignore"):
+            improvement = float(np.float64(report.score) - before)
+        self._log.append(
+            agent=report.agent,
+            interval=report.interval,
+            score=report.score,
+            donor=-1 if job.source is None else job.source,
+            before=job.before,
+            improvement=improvement,
+            points=job.point,
+            values=self.space.to_values(job.hparams),
+        )
+        self._last[report.agent] = self._log.n - 1
+        self._reports[report.agent] += 1
+        self._due.add(report.agent)
+
+    def _apply(self, decision: Decision) -> None:
+        self._started = True
+        self._due.clear()
+        self.notes = dict(decision.notes)
+        for action in decision.actions:
+            if action.stop or action.hparams is None:
+                continue
+            self._training[action.agent] = Job(
+                action.agent,
+                self._reports[action.agent] + 1,
+                action.hparams,
+                self.space.encode(action.hparams),
+                action.source,
+                -1 if action.source is None else self._last[action.source],
+            )
+
+
+def _whole(name: str, value: Any, least: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise OptionError(f"{name} must be a whole number, but got {value!r}") from None
+    if number < least:
+        raise OptionError(f"`{name} >= {least}` must hold, but got {name}={number}")
+    return number
+
+
+def _score(score: Any, agent: int) -> float:
+    """Return a number, a numpy scalar or a 0-d array or tensor as a float; never a string that looks like one."""
+    try:
+        if isinstance(score, (str, bytes, bool)) or getattr(score, "shape", ()) != ():
+            raise TypeError
+        return float(score)
+    except (TypeError, ValueError):
+        raise ScoreError(f"the score of agent {agent} must be a number, but got {score!r}") from None

@@ -1,0 +1,59 @@
+"""One run of a strategy on a problem, in memory."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from popbandits._random import generator
+from popbandits.population import Action, History, Population, Strategy
+from popbandits.problems._problem import Problem, Weights, signal_size
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended.
+
+    Args:
+        regret: of the agent that reported the highest score at its end: 0 is the optimum, 1 is not having trained.
+        history: every report.
+    """
+
+    regret: float
+    history: History
+
+
+def simulate(
+    problem: Problem, strategy: Strategy, *, size: int, intervals: int, seed: int = 0, noise: float = 0.0
+) -> Outcome:
+    """Train a population on a problem and return its regret.
+
+    Args:
+        problem, strategy: what and how.
+        size, intervals, seed: of the population.
+        noise: the deviation of a reported score, in units of the problem's signal.
+    """
+    population = Population(problem.space, strategy, size=size, intervals=intervals, seed=seed)
+    weights: dict[int, Weights] = {}
+    deviation = noise * signal_size(problem) if noise else 0.0
+    actions = population.start()
+    while actions:
+        donated = dict(weights)  # a donor may itself be replaced in the same decision
+        released: list[Action] = []
+        for action in actions:
+            if action.hparams is None:
+                continue
+            job = population.training[action.agent]
+            begun = problem.fresh() if action.source is None else donated[action.source]
+            weights[action.agent] = problem.train(begun, action.hparams, job.interval)
+            error = deviation * generator(seed, "noise", job.interval, action.agent).standard_normal()
+            released += population.tell(action.agent, problem.score(weights[action.agent]) + error)
+        actions = released
+    history = population.history
+    final = [int(np.flatnonzero(history.agent == agent)[-1]) for agent in weights]
+    chosen = int(history.agent[max(final, key=lambda row: _finite(float(history.score[row])))])
+    best, worst = problem.optimum(intervals), problem.score(problem.fresh())
+    return Outcome((best - problem.score(weights[chosen])) / (best - worst), history)
+
+
+def _finite(score: float) -> float:
+    return score if np.isfinite(score) else -np.inf

@@ -1,0 +1,10 @@
+"""Strategies: one file each. Each is a frozen set of options that turns a view of the population into actions."""
+
+from popbandits.strategies._asha import ASHA
+from popbandits.strategies._bayes import BayesOpt
+from popbandits.strategies._options import make_strategy
+from popbandits.strategies._pb2 import PB2
+from popbandits.strategies._pbt import PBT
+from popbandits.strategies._random_search import RandomSearch
+
+__all__ = ["ASHA", "PB2", "PBT", "BayesOpt", "RandomSearch", "make_strategy"]

@@ -1,0 +1,91 @@
+"""Bayesian optimisation as the paper's section 5 has it: one trial after another, then the best goes on."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from popbandits._random import generator
+from popbandits._types import Floats
+from popbandits.bandit import ExpectedImprovement, maximise
+from popbandits.gp import Kernel, Posterior, Rows, fit, standardise
+from popbandits.population import Action, Decision, View
+from popbandits.strategies._checks import options
+from popbandits.strategies._copying import keep, random_hparams, stop
+from popbandits.strategies._trials import age_of, ages
+
+_RANDOM_TRIALS = 2  # before a model has anything to say
+_MOST_ROWS = 256
+
+
+@options
+@dataclass(frozen=True)
+class BayesOpt:
+    """Train trials one after another for half of `intervals` each, hparams by Expected Improvement; continue the best.
+
+    One agent trains at a time. The number of trials is what the budget size x intervals has room for: 2 size - 1.
+    """
+
+    def start(self, view: View) -> Decision:
+        return Decision((Action(0, random_hparams(view, 0, 0)),))
+
+    def decide(self, view: View, due: tuple[int, ...]) -> Decision:
+        (agent,) = due
+        history = view.history
+        half = max(1, view.intervals // 2)
+        row = view.last[agent]
+        age = age_of(history, row)
+        finite = bool(np.isfinite(history.score[row]))
+        if finite and age != half and age < view.intervals:
+            return Decision((keep(view, agent),))
+        trials = (view.size * view.intervals - (view.intervals - half)) // half
+        begun = int((history.donor < 0).sum())
+        if begun < trials:
+            slot = self._free_slot(view)
+            interval = 0 if view.last[slot] < 0 else int(history.interval[view.last[slot]])
+            return Decision((Action(slot, self._next_hparams(view, half, slot, interval)),))
+        best = self._best_slot(view)
+        if age <= half and best is not None and age_of(history, view.last[best]) < view.intervals:
+            return Decision((keep(view, best),))
+        return Decision((stop(agent),))
+
+    def _free_slot(self, view: View) -> int:
+        """Return an agent that has not trained yet, or the one whose trial did worst: its weights are not needed."""
+        unused = [agent for agent in range(view.size) if view.last[agent] < 0]
+        if unused:
+            return unused[0]
+        scores = np.nan_to_num(view.history.score[list(view.last)], nan=-np.inf, posinf=-np.inf)
+        return int(np.argmin(scores))
+
+    def _best_slot(self, view: View) -> int | None:
+        rows = [row for row in view.last if row >= 0]
+        scores = np.where(np.isfinite(view.history.score[rows]), view.history.score[rows], -np.inf)
+        best = rows[int(np.argmax(scores))]
+        return int(view.history.agent[best]) if np.isfinite(scores.max()) else None
+
+    def _next_hparams(self, view: View, half: int, slot: int, interval: int) -> dict[str, object]:
+        points, results = self._results(view, half)
+        if len(results) < _RANDOM_TRIALS:
+            return dict(random_hparams(view, slot, interval))
+        y, _ = standardise(results)
+        n = len(y)
+        rows = Rows(points, np.ones(n), np.arange(n), np.full(n, -1))
+        kernel = Kernel(tuple(view.space.is_choice.tolist()), omega=0.0)
+        posterior = Posterior.given(kernel, fit(kernel, rows, y), rows, y)
+        if posterior is None:
+            return dict(random_hparams(view, slot, interval))
+        chosen = maximise(
+            posterior,
+            ExpectedImprovement(float(y.max())),
+            1.0,
+            lower=np.zeros(view.space.dim),
+            upper=np.ones(view.space.dim),
+            incumbents=points[np.argsort(-y)[:4]],
+            snap=view.space.snap,
+            rng=generator(view.seed, "bayes", interval, slot),
+        )
+        return view.space.decode(chosen)
+
+    def _results(self, view: View, half: int) -> tuple[Floats, Floats]:
+        """Return the hparams (n x D) and scores (n) of the trials that were trained for their half."""
+        rows = np.flatnonzero((ages(view.history) == half) & np.isfinite(view.history.score))[-_MOST_ROWS:]
+        return view.history.points[rows], view.history.score[rows]

@@ -1,0 +1,69 @@
+"""The copy step that PBT and PB2 share: who is replaced, and by whose weights. And how both start and stop."""
+
+import numpy as np
+
+from popbandits._random import generator
+from popbandits._types import Hparams
+from popbandits.population import Action, Decision, View
+
+
+def start_at_random(view: View) -> Decision:
+    """Return a first action for each agent: fresh weights, hparams drawn uniformly.
+
+    Every strategy draws the same ones for the same seed, so that a comparison starts from the same place.
+    """
+    return Decision(tuple(Action(agent, random_hparams(view, agent, 0)) for agent in range(view.size)))
+
+
+def random_hparams(view: View, agent: int, interval: int) -> Hparams:
+    """Draw hparams uniformly, for one agent after one interval."""
+    return view.space.sample(generator(view.seed, "hparams", interval, agent))
+
+
+def next_interval(view: View, agent: int) -> int:
+    """Return the number of the interval that an agent which has reported trains next."""
+    return int(view.history.interval[view.last[agent]]) + 1
+
+
+def spent(view: View, agent: int) -> bool:
+    """Return whether an agent has trained all its intervals."""
+    return next_interval(view, agent) > view.intervals
+
+
+def stop(agent: int) -> Action:
+    """Return the action that ends an agent."""
+    return Action(agent, None, None, stop=True)
+
+
+def keep(view: View, agent: int) -> Action:
+    """Return the action that goes on with the agent's own weights and hparams."""
+    return Action(agent, view.history.hparams(view.last[agent]), agent)
+
+
+def copy_step(view: View, due: tuple[int, ...], quantile: float) -> dict[int, int | None]:
+    """Return whose weights each due agent trains next: its own, a donor's, or None for fresh ones.
+
+    Agents are ranked by their latest score, equals in random order. The bottom `quantile` (at least one agent, unless
+    it is 0) copy one of the top `quantile`, uniformly. Agents whose score is not finite are replaced first, however
+    many they are; when no score is finite there is nobody to copy, and they start afresh. One agent alone goes on.
+    """
+    reported = [agent for agent in range(view.size) if view.last[agent] >= 0]
+    scores = {agent: float(view.history.score[view.last[agent]]) for agent in reported}
+    finite = [agent for agent in reported if np.isfinite(scores[agent])]
+    lost = [agent for agent in reported if agent not in set(finite)]
+    interval = next_interval(view, due[0]) - 1
+    if not finite:
+        return dict.fromkeys(due, None)
+
+    shuffled = generator(view.seed, "rank", interval, due[0]).permutation(len(finite))
+    ranked = sorted((finite[i] for i in shuffled), key=lambda agent: scores[agent])
+    at_each_end = max(1, int(quantile * len(reported))) if quantile > 0 else 0
+    bottom = set(ranked[: min(max(0, at_each_end - len(lost)), len(ranked) // 2)]) | set(lost)
+    top = ranked[-min(max(1, at_each_end), len(ranked) - (len(bottom) - len(lost))) :]
+    sources: dict[int, int | None] = {}
+    for agent in due:
+        sources[agent] = agent
+        if agent in bottom:
+            rng = generator(view.seed, "donor", next_interval(view, agent) - 1, agent)
+            sources[agent] = int(top[int(rng.integers(len(top)))])
+    return sources

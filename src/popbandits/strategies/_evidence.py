@@ -1,0 +1,54 @@
+"""What PB2's model is shown: the newest reports as rows with an improvement, agents in training as rows without.
+
+The first interval of fresh weights has no score before it. All fresh agents began equal, so it tells which of them did
+better than its peers, and no more: their improvements are centred on the mean of the others'.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from popbandits._types import Floats
+from popbandits.gp import Rows, standardise
+from popbandits.population import Job, View
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """n finished rows, newest first, their standardised improvements, and the unit of those in scores."""
+
+    rows: Rows
+    y: Floats
+    unit: float
+
+
+def finished(view: View, window: int) -> Evidence:
+    """Return the newest `window` reports that have an improvement. Only these are looked at, however long the run."""
+    history = view.history
+    recent = np.arange(max(0, len(history) - window), len(history))
+    fresh = history.before[recent] < 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        y = np.where(fresh, history.score[recent], history.improvement[recent])
+    known = np.isfinite(y)
+    recent, fresh, y = recent[known], fresh[known], y[known]
+    if fresh.any():
+        level = float(np.mean(y[~fresh])) if (~fresh).any() else 0.0
+        y = np.where(fresh, y - float(np.mean(y[fresh])) + level, y)
+    newest_first = np.argsort(-history.interval[recent], kind="stable")
+    recent, y = recent[newest_first], y[newest_first]
+    rows = Rows(history.points[recent], history.interval[recent].astype(float), recent, history.before[recent])
+    standard, unit = standardise(y)
+    return Evidence(rows, standard, unit)
+
+
+def in_training(view: View, jobs: Iterable[Job]) -> Rows:
+    """Return agents that are training, or will be, as rows whose outcome is not known yet."""
+    jobs = list(jobs)
+    ids = len(view.history) + np.arange(len(jobs))
+    return Rows(
+        np.array([job.point for job in jobs]).reshape(len(jobs), view.space.dim),
+        np.array([float(job.interval) for job in jobs]),
+        ids,
+        np.array([job.before for job in jobs], dtype=np.int64),
+    )

@@ -1,0 +1,158 @@
+"""Population-Based Bandits (PB2): copy the best, and let a time-varying GP bandit choose the hparams.
+
+One decision: rank and copy (`_copying`), gather the evidence (`_evidence`), fit the GP and its block length, condition
+on the agents that keep training, then choose for one agent after another within its region (`_region`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from popbandits._errors import OptionError
+from popbandits._random import generator, quasi_random
+from popbandits._types import Floats
+from popbandits.bandit import Request, UpperConfidenceBound, choose_batch, paper_beta, theorem_beta
+from popbandits.gp import Kernel, Posterior, Theta, block_length, fit
+from popbandits.population import Action, Decision, Job, View
+from popbandits.strategies._checks import check_number, options
+from popbandits.strategies._copying import copy_step, keep, next_interval, spent, start_at_random, stop
+from popbandits.strategies._evidence import finished, in_training
+from popbandits.strategies._region import START, box, resized
+
+
+@options
+@dataclass(frozen=True)
+class PB2:
+    """Replace the worst agents by copies of the best, with hparams chosen by a Gaussian-process bandit.
+
+    Args:
+        quantile: the share of agents replaced after each interval, and the share they copy from.
+        explore: who gets new hparams: "copied" agents only, or "all".
+        beta: how bold: "paper" (0.2 + max(0, log 0.4 t)), "theorem" (with the regret guarantee), or a number.
+        omega: how fast the past is forgotten, from 0 (never) to 1 (at once); None to learn it.
+        window: the newest rows the model looks at; bounds the cost of a decision.
+        lineage_noise: model the noise of scores, shared along the lineage, instead of independent noise.
+        common_effect: model an effect that all agents share in an interval.
+        trust_region: search around the donor's hparams instead of everywhere.
+
+    Raises:
+        OptionError: for an option that does not exist or cannot have its value.
+
+    Example:
+        >>> PB2(quantile=0.5).quantile
+        0.5
+    """
+
+    quantile: float = 0.25
+    explore: str = "copied"
+    beta: str | float = "paper"
+    omega: float | None = None
+    window: int = 1000
+    lineage_noise: bool = True
+    common_effect: bool = True
+    trust_region: bool = True
+
+    def __post_init__(self) -> None:
+        check_number(self, "quantile", 0.0, 0.5)
+        check_number(self, "window", 1, np.inf, whole=True)
+        if self.explore not in ("copied", "all"):
+            raise OptionError(f"explore must be 'copied' or 'all', but got {self.explore!r}")
+        if self.beta not in ("paper", "theorem"):
+            if isinstance(self.beta, str):
+                raise OptionError(f"beta must be 'paper', 'theorem' or a number, but got {self.beta!r}")
+            check_number(self, "beta", 0.0, np.inf)
+        if self.omega is not None:
+            check_number(self, "omega", 0.0, 1.0)
+
+    @classmethod
+    def paper(cls, **given: Any) -> "PB2":
+        """Return algorithm 1 of the paper to the letter: independent noise, no common effect, the whole cube."""
+        return cls(**{"lineage_noise": False, "common_effect": False, "trust_region": False} | given)
+
+    def start(self, view: View) -> Decision:
+        return start_at_random(view)
+
+    def decide(self, view: View, due: tuple[int, ...]) -> Decision:
+        live = tuple(agent for agent in due if not spent(view, agent))
+        if not live:
+            return Decision(tuple(stop(agent) for agent in due), view.notes)
+        sources = copy_step(view, live, self.quantile)
+        everyone = self.explore == "all" or view.size == 1
+        explorers = [agent for agent in live if everyone or sources[agent] != agent]
+        size = resized(view, due, float(view.notes.get("region", START)))
+        notes = {**view.notes, "region": size}
+        actions = {agent: keep(view, agent) for agent in live if agent not in explorers}
+        if explorers and view.space.dim:
+            points, learned = self._choose(view, explorers, sources, list(actions), size)
+            notes |= learned
+        else:
+            points = np.zeros((len(explorers), view.space.dim))
+        for agent, point in zip(explorers, points, strict=True):
+            actions[agent] = Action(agent, view.space.decode(point), sources[agent])
+        return Decision(tuple(actions.get(agent, stop(agent)) for agent in due), notes)
+
+    def _choose(
+        self, view: View, explorers: list[int], sources: Mapping[int, int | None], keepers: list[int], size: float
+    ) -> tuple[Floats, dict[str, Any]]:
+        """Return a point for each explorer, m x dim, and what was learned on the way."""
+        kernel = Kernel(
+            tuple(view.space.is_choice.tolist()),
+            common=self.common_effect,
+            lineage=self.lineage_noise,
+            omega=self.omega,
+        )
+        evidence = finished(view, self.window)
+        theta = fit(kernel, evidence.rows, evidence.y, start=_warm_start(kernel, view.notes))
+        block = block_length(kernel, theta, evidence.rows, evidence.y) if len(evidence.rows) else 0
+        rows, y = evidence.rows[:block], evidence.y[:block]
+        posterior = Posterior.given(kernel, theta, rows, y)
+        fallbacks = int(view.notes.get("fallbacks", 0))
+        learned = {"theta": asdict(theta), "unit": evidence.unit, "rows": len(evidence.rows), "block": block}
+        if posterior is None:
+            chosen = [
+                quasi_random(1, view.space.dim, generator(view.seed, "fallback", next_interval(view, agent), agent))[0]
+                for agent in explorers
+            ]
+            return np.array(chosen), learned | {"fallbacks": fallbacks + len(explorers)}
+        jobs = [*view.training.values(), *(_job(view, agent) for agent in keepers)]
+        posterior = posterior.while_training(in_training(view, jobs))
+        requests = [self._request(view, kernel, theta, agent, sources[agent], size) for agent in explorers]
+        learned |= {"fallbacks": fallbacks, "jitter": posterior.jitter}
+        return choose_batch(posterior, requests, view.space.snap), learned
+
+    def _request(
+        self, view: View, kernel: Kernel, theta: Theta, agent: int, source: int | None, size: float
+    ) -> Request:
+        t = next_interval(view, agent)
+        dim = view.space.dim
+        lower, upper = np.zeros(dim), np.ones(dim)
+        donated = np.zeros((0, dim))
+        if source is not None:
+            donated = view.history.points[[view.last[source]]]
+            if self.trust_region:
+                numeric = [not choice for choice in kernel.is_choice]
+                lower, upper = box(donated[0], theta.lengthscales, size, numeric)
+        before = -1 if source is None else view.last[source]
+        acquisition = UpperConfidenceBound(self._beta(t, dim))
+        rng = generator(view.seed, "sweep", t - 1, agent)
+        return Request(float(t), before, lower, upper, donated, acquisition, rng)
+
+    def _beta(self, t: int, dim: int) -> float:
+        if self.beta == "paper":
+            return paper_beta(t)
+        return theorem_beta(t, dim) if self.beta == "theorem" else float(self.beta)
+
+
+def _warm_start(kernel: Kernel, notes: Mapping[str, Any]) -> Theta | None:
+    learned = notes.get("theta")
+    if learned is None or len(learned["lengthscales"]) != kernel.n_numeric:
+        return None
+    return Theta(**{**learned, "lengthscales": tuple(learned["lengthscales"])})
+
+
+def _job(view: View, agent: int) -> Job:
+    """Return what a keeper will train: its own weights and hparams, one interval on."""
+    row = view.last[agent]
+    return Job(agent, next_interval(view, agent), {}, view.history.points[row], agent, row)
