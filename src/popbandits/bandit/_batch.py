@@ -1,13 +1,13 @@
 """Filling a batch (equation 7, GP-BUCB): one point after another, each knowing those before it are in training."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from popbandits._types import Floats
 from popbandits.bandit._acquisition import Acquisition
-from popbandits.bandit._maximise import maximise
+from popbandits.bandit._maximise import Box, Snap, maximise, refreshed, sweep_box
 from popbandits.gp import Posterior, Rows
 
 
@@ -16,48 +16,40 @@ class Request:
     """One agent that needs hparams.
 
     Args:
-        t: the interval it will train.
+        box: where to search, for which interval.
         before: the id of the score it will begin with (see `Rows`).
-        lower, upper: the box to search, D each.
-        incumbents: points known to be good, m x D.
         acquisition: what a belief is worth.
         rng: draws the sweep.
     """
 
-    t: float
+    box: Box
     before: int
-    lower: Floats
-    upper: Floats
-    incumbents: Floats
     acquisition: Acquisition
     rng: np.random.Generator
 
 
-def choose_batch(posterior: Posterior, requests: Sequence[Request], snap: Callable[[Floats], Floats]) -> Floats:
+def choose_batch(posterior: Posterior, requests: Sequence[Request], snap: Snap) -> Floats:
     """Return a point for each request, m x D.
 
     The mean is that of finished rows throughout; the deviation shrinks with each point chosen, so that no two agents
-    are sent to learn the same thing.
+    are sent to learn the same thing. Requests with one box choose one after another and share its sweep.
 
     Args:
         posterior: the belief, given also the agents that keep training.
-        requests: the agents to choose for, in the order in which they choose.
+        requests: the agents to choose for.
         snap: moves points to where Int and Choice have values.
     """
-    chosen = []
+    chosen: dict[int, Floats] = {}
     fresh_id = int(max(posterior.rows.after.max(initial=-1), posterior.rows.before.max(initial=-1))) + 1
+    by_box: dict[Box, list[int]] = {}
     for i, request in enumerate(requests):
-        point = maximise(
-            posterior,
-            request.acquisition,
-            request.t,
-            lower=request.lower,
-            upper=request.upper,
-            incumbents=request.incumbents,
-            snap=snap,
-            rng=request.rng,
-        )
-        chosen.append(point)
-        row = Rows(point[None, :], np.array([request.t]), np.array([fresh_id + i]), np.array([request.before]))
-        posterior = posterior.while_training(row)
-    return np.array(chosen)
+        by_box.setdefault(request.box, []).append(i)
+    for box, group in by_box.items():
+        sweep = sweep_box(posterior, box, snap, requests[group[0]].rng)
+        for i in group:
+            sweep = refreshed(sweep, posterior, box.t) if i != group[0] else sweep
+            chosen[i] = maximise(posterior, requests[i].acquisition, box, sweep, snap)
+            new_id = np.array([fresh_id + len(chosen)])
+            row = Rows(chosen[i][None, :], np.array([box.t]), new_id, np.array([requests[i].before]))
+            posterior = posterior.while_training(row)
+    return np.array([chosen[i] for i in range(len(requests))])

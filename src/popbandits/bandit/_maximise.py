@@ -5,6 +5,7 @@ that can be tried. While climbing, Int coordinates are relaxed and Choice coordi
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,51 +14,98 @@ from popbandits._types import Bools, Floats
 from popbandits.bandit._acquisition import Acquisition
 from popbandits.gp import Posterior
 
+Snap = Callable[[Floats], Floats]
+
 _SWEEP = 512
 _NEIGHBOURS = 8
 _CLIMBERS = 4
 _STEPS = 8
+_CLIMB_ROWS = 256  # climbing needs the way up, not the exact height: that is asked of the finalists
 
 
-def maximise(
-    posterior: Posterior,
-    acquisition: Acquisition,
-    t: float,
-    *,
-    lower: Floats,
-    upper: Floats,
-    incumbents: Floats,
-    snap: Callable[[Floats], Floats],
-    rng: np.random.Generator,
-) -> Floats:
-    """Return the point of the box worth most in interval t, shape (D,).
+@dataclass(frozen=True)
+class Box:
+    """Where and when to search.
+
+    Args:
+        t: the interval to come.
+        lower, upper: the corners, D each, within the unit cube. Choice coordinates are free whatever they say.
+        incumbents: points known to be good, m x D; they and their neighbourhoods join the sweep.
+    """
+
+    t: float
+    lower: Floats
+    upper: Floats
+    incumbents: Floats
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Box) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[float, bytes, bytes, bytes]:
+        return self.t, self.lower.tobytes(), self.upper.tobytes(), self.incumbents.tobytes()
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Points that fill a box, with what is believed of them; cheap to bring up to date when a row comes in training.
+
+    Args:
+        points: m x D, snapped.
+        mean: of f at the points, m.
+        halves: see `Posterior.halves`.
+    """
+
+    points: Floats
+    mean: Floats
+    halves: Floats
+
+
+def sweep_box(posterior: Posterior, box: Box, snap: Snap, rng: np.random.Generator) -> Sweep:
+    """Return a quasi-random sweep of a box with its incumbents and their neighbours."""
+    choice = np.array(posterior.kernel.is_choice, dtype=bool)
+    lower, upper = _freed(box, choice)
+    points = lower + quasi_random(_SWEEP, len(lower), rng) * (upper - lower)
+    near = np.repeat(box.incumbents, _NEIGHBOURS, axis=0)
+    near = near + 0.1 * rng.standard_normal(near.shape) * (upper - lower) * ~choice
+    points = snap(np.clip(np.concatenate([points, box.incumbents, near]), lower, upper))
+    return Sweep(points, posterior.mean(points, box.t), posterior.halves(points, box.t))
+
+
+def refreshed(sweep: Sweep, posterior: Posterior, t: float) -> Sweep:
+    """Return the sweep as it is believed by a posterior with more rows in training than it was made for."""
+    return replace(sweep, halves=posterior.halves(sweep.points, t, sweep.halves))
+
+
+def maximise(posterior: Posterior, acquisition: Acquisition, box: Box, sweep: Sweep, snap: Snap) -> Floats:
+    """Return the point of the box worth most, shape (D,).
 
     Args:
         posterior: what is believed of f.
         acquisition: what a belief is worth.
-        t: the interval to come.
-        lower, upper: the box, D each, within the unit cube. Choice coordinates are free whatever the box says.
-        incumbents: points known to be good, m x D; they and their neighbourhoods join the sweep.
+        box: where and when.
+        sweep: of the box, up to date with the posterior.
         snap: moves points to where Int and Choice have values.
-        rng: draws the sweep.
     """
-    dim = len(lower)
-    if dim == 0:
+    if len(box.lower) == 0:
         return np.zeros(0)
     choice = np.array(posterior.kernel.is_choice, dtype=bool)
-    lower, upper = np.where(choice, 0.0, lower), np.where(choice, 1.0, upper)
-    sweep = lower + quasi_random(_SWEEP, dim, rng) * (upper - lower)
-    near = np.repeat(incumbents, _NEIGHBOURS, axis=0)
-    near = near + 0.1 * rng.standard_normal(near.shape) * (upper - lower) * ~choice
-    points = snap(np.clip(np.concatenate([sweep, incumbents, near]), lower, upper))
-    worth = acquisition(*posterior.mean_and_deviation(points, t))
-    top = points[np.argsort(-worth, kind="stable")[: 4 * _CLIMBERS]]
+    lower, upper = _freed(box, choice)
+    worth = acquisition(sweep.mean, posterior.deviation(sweep.halves))
+    top = sweep.points[np.argsort(-worth, kind="stable")[: 4 * _CLIMBERS]]
     starts = _apart(top, 0.02 * (upper - lower), _CLIMBERS)
-    climbed = _climb(posterior, acquisition, t, starts, lower, upper)
-    finalists = snap(np.concatenate([climbed, top[:1], _flipped(climbed, choice, points)]))
-    worth = acquisition(*posterior.mean_and_deviation(finalists, t))
+    climbed = _climb(posterior.near(starts, box.t, _CLIMB_ROWS), acquisition, box.t, starts, lower, upper)
+    finalists = snap(np.concatenate([climbed, top[:1], _flipped(climbed, choice, sweep.points)]))
+    worth = acquisition(*posterior.mean_and_deviation(finalists, box.t))
     best: Floats = finalists[int(np.argmax(worth))]
     return best
+
+
+def _freed(box: Box, choice: Bools) -> tuple[Floats, Floats]:
+    return np.where(choice, 0.0, box.lower), np.where(choice, 1.0, box.upper)
 
 
 def _apart(points: Floats, gap: Floats, most: int) -> Floats:
@@ -90,7 +138,7 @@ def _climb(
 
 
 def _flipped(points: Floats, choice: Bools, seen: Floats) -> Floats:
-    """Return the best climber's point with each Choice coordinate at each value the sweep has seen. m x D."""
+    """Return the climbers with each Choice coordinate at each value the sweep has seen. m x D."""
     out = []
     for j in np.flatnonzero(choice):
         for value in np.unique(seen[:, j]):

@@ -117,12 +117,16 @@ def fit(kernel: Kernel, rows: Rows, y: Floats, *, start: Theta | None = None, pr
 
 
 def _starts(kernel: Kernel, means: Floats, deviations: Floats, start: Theta | None) -> list[Floats]:
+    # Marginal likelihoods of few rows have two peaks: what cannot be predicted is noise, or it has changed since.
+    restless = means.copy()
+    if kernel.omega is None:
+        restless[1 + kernel.n_numeric] = math.log(-math.log1p(-0.7))
+    else:
+        restless[1 : 1 + kernel.n_numeric] -= math.log(3.0)
     if start is not None and len(start.lengthscales) == kernel.n_numeric:
-        return [np.clip(pack(kernel, start), means - 3 * deviations, means + 3 * deviations), means]
-    # Marginal likelihoods of few rows often have two peaks: "all is noise" and "all is signal".
-    rough = means.copy()
-    rough[1 : 1 + kernel.n_numeric] -= math.log(3.0)
-    return [means, rough]
+        warm = np.clip(pack(kernel, start), means - 3 * deviations, means + 3 * deviations)
+        return [warm, means, restless]
+    return [means, restless]
 
 
 @dataclass(frozen=True)

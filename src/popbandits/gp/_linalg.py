@@ -20,6 +20,8 @@ def cholesky(K: Floats) -> Floats | None:
 
 def jittered_cholesky(K: Floats) -> tuple[Floats | None, float]:
     """Return the factor of K, and the jitter on its diagonal that it needed; (None, inf) when none up to 1 % helps."""
+    if len(K) == 0:
+        return np.zeros((0, 0)), 0.0
     scale = float(np.mean(np.diagonal(K)))
     for jitter in (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2):
         trial = K.copy()

@@ -9,6 +9,7 @@ from popbandits.problems._problem import Problem, Weights, signal_size
 from popbandits.problems._quadratic import Quadratic
 from popbandits.problems._quality import FAMILIES, Cell, quality
 from popbandits.problems._simulate import Outcome, simulate
+from popbandits.problems._theory import theory_regret
 
 __all__ = [
     "FAMILIES",
@@ -25,4 +26,5 @@ __all__ = [
     "quality",
     "signal_size",
     "simulate",
+    "theory_regret",
 ]

@@ -6,7 +6,7 @@ import numpy as np
 
 from popbandits._random import generator
 from popbandits._types import Floats
-from popbandits.bandit import ExpectedImprovement, maximise
+from popbandits.bandit import Box, ExpectedImprovement, maximise, sweep_box
 from popbandits.gp import Kernel, Posterior, Rows, fit, standardise
 from popbandits.population import Action, Decision, View
 from popbandits.strategies._checks import options
@@ -73,17 +73,11 @@ class BayesOpt:
         posterior = Posterior.given(kernel, fit(kernel, rows, y), rows, y)
         if posterior is None:
             return dict(random_hparams(view, slot, interval))
-        chosen = maximise(
-            posterior,
-            ExpectedImprovement(float(y.max())),
-            1.0,
-            lower=np.zeros(view.space.dim),
-            upper=np.ones(view.space.dim),
-            incumbents=points[np.argsort(-y)[:4]],
-            snap=view.space.snap,
-            rng=generator(view.seed, "bayes", interval, slot),
-        )
-        return view.space.decode(chosen)
+        dim, snap = view.space.dim, view.space.snap
+        everywhere = Box(1.0, np.zeros(dim), np.ones(dim), points[np.argsort(-y)[:4]])
+        sweep = sweep_box(posterior, everywhere, snap, generator(view.seed, "bayes", interval, slot))
+        acquisition = ExpectedImprovement(float(y.max()))
+        return view.space.decode(maximise(posterior, acquisition, everywhere, sweep, snap))
 
     def _results(self, view: View, half: int) -> tuple[Floats, Floats]:
         """Return the hparams (n x D) and scores (n) of the trials that were trained for their half."""

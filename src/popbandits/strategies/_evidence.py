@@ -26,7 +26,9 @@ class Evidence:
 def finished(view: View, window: int) -> Evidence:
     """Return the newest `window` reports that have an improvement. Only these are looked at, however long the run."""
     history = view.history
-    recent = np.arange(max(0, len(history) - window), len(history))
+    # By interval and agent, not by arrival: a decision must not depend on who reported first.
+    recent = np.arange(max(0, len(history) - window - view.size), len(history))
+    recent = recent[np.lexsort((history.agent[recent], -history.interval[recent]))][:window]
     fresh = history.before[recent] < 0
     with np.errstate(over="ignore", invalid="ignore"):
         y = np.where(fresh, history.score[recent], history.improvement[recent])
@@ -35,8 +37,6 @@ def finished(view: View, window: int) -> Evidence:
     if fresh.any():
         level = float(np.mean(y[~fresh])) if (~fresh).any() else 0.0
         y = np.where(fresh, y - float(np.mean(y[fresh])) + level, y)
-    newest_first = np.argsort(-history.interval[recent], kind="stable")
-    recent, y = recent[newest_first], y[newest_first]
     rows = Rows(history.points[recent], history.interval[recent].astype(float), recent, history.before[recent])
     standard, unit = standardise(y)
     return Evidence(rows, standard, unit)

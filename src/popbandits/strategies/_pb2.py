@@ -13,13 +13,15 @@ import numpy as np
 from popbandits._errors import OptionError
 from popbandits._random import generator, quasi_random
 from popbandits._types import Floats
-from popbandits.bandit import Request, UpperConfidenceBound, choose_batch, paper_beta, theorem_beta
+from popbandits.bandit import Box, Request, UpperConfidenceBound, choose_batch, paper_beta, theorem_beta
 from popbandits.gp import Kernel, Posterior, Theta, block_length, fit
 from popbandits.population import Action, Decision, Job, View
 from popbandits.strategies._checks import check_number, options
 from popbandits.strategies._copying import copy_step, keep, next_interval, spent, start_at_random, stop
 from popbandits.strategies._evidence import finished, in_training
-from popbandits.strategies._region import START, box, resized
+from popbandits.strategies._region import START, region, resized
+
+_INCUMBENTS = 8  # donors whose hparams join a sweep of the whole cube
 
 
 @options
@@ -109,7 +111,12 @@ class PB2:
         rows, y = evidence.rows[:block], evidence.y[:block]
         posterior = Posterior.given(kernel, theta, rows, y)
         fallbacks = int(view.notes.get("fallbacks", 0))
-        learned = {"theta": asdict(theta), "unit": evidence.unit, "rows": len(evidence.rows), "block": block}
+        learned = {
+            "theta": asdict(theta) | {"lengthscales": list(theta.lengthscales)},
+            "unit": evidence.unit,
+            "rows": len(evidence.rows),
+            "block": block,
+        }
         if posterior is None:
             chosen = [
                 quasi_random(1, view.space.dim, generator(view.seed, "fallback", next_interval(view, agent), agent))[0]
@@ -118,26 +125,31 @@ class PB2:
             return np.array(chosen), learned | {"fallbacks": fallbacks + len(explorers)}
         jobs = [*view.training.values(), *(_job(view, agent) for agent in keepers)]
         posterior = posterior.while_training(in_training(view, jobs))
-        requests = [self._request(view, kernel, theta, agent, sources[agent], size) for agent in explorers]
+        requests = [
+            Request(
+                self._box(view, kernel, theta, agent, sources, size),
+                -1 if (source := sources[agent]) is None else view.last[source],
+                UpperConfidenceBound(self._beta(next_interval(view, agent), view.space.dim)),
+                generator(view.seed, "sweep", next_interval(view, agent) - 1, agent),
+            )
+            for agent in explorers
+        ]
         learned |= {"fallbacks": fallbacks, "jitter": posterior.jitter}
         return choose_batch(posterior, requests, view.space.snap), learned
 
-    def _request(
-        self, view: View, kernel: Kernel, theta: Theta, agent: int, source: int | None, size: float
-    ) -> Request:
-        t = next_interval(view, agent)
-        dim = view.space.dim
-        lower, upper = np.zeros(dim), np.ones(dim)
-        donated = np.zeros((0, dim))
-        if source is not None:
+    def _box(
+        self, view: View, kernel: Kernel, theta: Theta, agent: int, sources: Mapping[int, int | None], size: float
+    ) -> Box:
+        """Return where an agent may look: around its donor's hparams, or everywhere with all donors' to start from."""
+        t = float(next_interval(view, agent))
+        source = sources[agent]
+        if self.trust_region and source is not None:
             donated = view.history.points[[view.last[source]]]
-            if self.trust_region:
-                numeric = [not choice for choice in kernel.is_choice]
-                lower, upper = box(donated[0], theta.lengthscales, size, numeric)
-        before = -1 if source is None else view.last[source]
-        acquisition = UpperConfidenceBound(self._beta(t, dim))
-        rng = generator(view.seed, "sweep", t - 1, agent)
-        return Request(float(t), before, lower, upper, donated, acquisition, rng)
+            numeric = [not choice for choice in kernel.is_choice]
+            return Box(t, *region(donated[0], theta.lengthscales, size, numeric), donated)
+        donors = sorted({donor for donor in sources.values() if donor is not None})[:_INCUMBENTS]
+        donated = view.history.points[[view.last[donor] for donor in donors]]
+        return Box(t, np.zeros(view.space.dim), np.ones(view.space.dim), donated.reshape(-1, view.space.dim))
 
     def _beta(self, t: int, dim: int) -> float:
         if self.beta == "paper":

@@ -18,7 +18,7 @@ _SMALLEST, _LARGEST = 0.1, 1.6
 _STEP = 1.3
 
 
-def box(centre: Floats, lengthscales: tuple[float, ...], size: float, numeric: list[bool]) -> tuple[Floats, Floats]:
+def region(centre: Floats, lengthscales: tuple[float, ...], size: float, numeric: list[bool]) -> tuple[Floats, Floats]:
     """Return the corners of the box within the cube, D each. `size` is the geometric mean of its sides, unclipped."""
     lower, upper = np.zeros_like(centre), np.ones_like(centre)
     if not lengthscales:

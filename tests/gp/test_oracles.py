@@ -1,0 +1,172 @@
+"""The GP's numbers against another library's, finite differences, and fits from scratch."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
+
+from popbandits.gp import Kernel, Posterior, Rows, Theta, log_likelihood, noise_pattern, pack, unpack
+from popbandits.gp._fit import Likelihood
+from tests.gp._data import draw, random_rows, random_theta
+
+KERNELS = [
+    Kernel((False, False)),
+    Kernel((False,), common=True),
+    Kernel((False, False, False), lineage=True),
+    Kernel((False, True, False), common=True, lineage=True),
+    Kernel((True, True), common=True),
+    Kernel((False, True), omega=0.3),
+]
+seeds = st.integers(0, 10**6)
+
+
+@given(seeds, st.integers(1, 5), st.integers(1, 4), st.integers(1, 6))
+@settings(max_examples=25, deadline=None)
+def test_posterior_and_marginal_likelihood_equal_scikit_learns(
+    seed: int, dim: int, agents: int, intervals: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    kernel = Kernel((False,) * dim)
+    theta = random_theta(rng, kernel)
+    rows = random_rows(rng, agents, intervals, kernel.is_choice)
+    y = rng.standard_normal(len(rows))
+    endless = [np.inf] * dim
+    peer = GaussianProcessRegressor(
+        ConstantKernel(theta.signal)
+        * RBF([*theta.lengthscales, np.inf])
+        * Matern([*endless, 1 / theta.rate], nu=0.5)  # exp(−|t − t'| · rate)
+        + WhiteKernel(theta.noise),
+        alpha=0.0,
+        optimizer=None,
+    )
+    peer.fit(np.column_stack([rows.u, rows.t]), y)
+    new = rng.random((7, dim))
+    mean, deviation = _given(kernel, theta, rows, y).mean_and_deviation(new, intervals + 1.0)
+    peer_mean, peer_deviation = peer.predict(np.column_stack([new, np.full(7, intervals + 1.0)]), return_std=True)
+    np.testing.assert_allclose(mean, peer_mean, atol=1e-8)
+    np.testing.assert_allclose(deviation**2, peer_deviation**2 - theta.noise, atol=1e-8)
+    ours = log_likelihood(kernel, theta, rows, y)
+    assert ours == pytest.approx(peer.log_marginal_likelihood_value_, abs=1e-6)  # ours has a jitter of 1e-8 s²
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@given(seed=seeds, agents=st.integers(1, 4), intervals=st.integers(1, 5))
+@settings(max_examples=15, deadline=None)
+def test_likelihood_gradient_equals_finite_differences(kernel: Kernel, seed: int, agents: int, intervals: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = random_rows(rng, agents, intervals, kernel.is_choice)
+    likelihood = Likelihood(kernel, rows, rng.standard_normal(len(rows)))
+    z = pack(kernel, random_theta(rng, kernel))
+    _, gradient = likelihood(z)
+    step = 1e-5
+    for i, e in enumerate(np.eye(len(z))):
+        slope = (likelihood(z + step * e)[0] - likelihood(z - step * e)[0]) / (2 * step)
+        assert gradient[i] == pytest.approx(slope, rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@given(seed=seeds, agents=st.integers(1, 4), intervals=st.integers(1, 5))
+@settings(max_examples=15, deadline=None)
+def test_posterior_gradients_equal_finite_differences(kernel: Kernel, seed: int, agents: int, intervals: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = random_rows(rng, agents, intervals, kernel.is_choice)
+    posterior = _given(kernel, random_theta(rng, kernel), rows, rng.standard_normal(len(rows)))
+    posterior = posterior.while_training(_pending(rng, rows, 2))
+    u = random_rows(rng, 3, 1, kernel.is_choice).u
+    t = intervals + 1.0
+    mean, deviation, d_mean, d_deviation = posterior.gradients(u, t)
+    np.testing.assert_allclose((mean, deviation), posterior.mean_and_deviation(u, t))
+    step = 1e-6
+    for j, choice in enumerate(kernel.is_choice):
+        if choice:
+            assert not d_mean[:, j].any()
+            continue
+        off = step * np.eye(u.shape[1])[j]
+        up, down = posterior.mean_and_deviation(u + off, t), posterior.mean_and_deviation(u - off, t)
+        np.testing.assert_allclose(d_mean[:, j], (up[0] - down[0]) / (2 * step), atol=1e-5)
+        np.testing.assert_allclose(d_deviation[:, j], (up[1] - down[1]) / (2 * step), atol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@given(seed=seeds, agents=st.integers(1, 4), intervals=st.integers(1, 5), pending=st.integers(1, 6))
+@settings(max_examples=15, deadline=None)
+def test_conditioning_on_training_agents_equals_a_fit_from_scratch(
+    kernel: Kernel, seed: int, agents: int, intervals: int, pending: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    theta = random_theta(rng, kernel)
+    rows = random_rows(rng, agents, intervals, kernel.is_choice)
+    y = rng.standard_normal(len(rows))
+    waiting = _pending(rng, rows, pending)
+    new = random_rows(rng, 5, 1, kernel.is_choice).u
+    one_by_one = _given(kernel, theta, rows, y)
+    before = one_by_one.mean_and_deviation(new, intervals + 1.0)
+    for i in range(pending):
+        one_by_one = one_by_one.while_training(waiting[[i]])
+    mean, deviation = one_by_one.mean_and_deviation(new, intervals + 1.0)
+    scratch = _given(kernel, theta, rows.joined(waiting), np.append(y, rng.standard_normal(pending)))
+    np.testing.assert_allclose(deviation, scratch.mean_and_deviation(new, intervals + 1.0)[1], atol=1e-8)
+    np.testing.assert_allclose(mean, before[0], atol=1e-12)
+    assert np.all(deviation <= before[1] + 1e-9)
+
+
+@given(seeds, st.integers(1, 5), st.integers(1, 6))
+@settings(max_examples=30, deadline=None)
+def test_lineage_noise_is_the_product_of_signed_scores(seed: int, agents: int, intervals: int) -> None:
+    rows = random_rows(np.random.default_rng(seed), agents, intervals, (False,))
+    M = np.zeros((len(rows), len(rows)))
+    for i, before in enumerate(rows.before):
+        M[i, i] = 1
+        if before >= 0:
+            M[i, before] = -1
+    np.testing.assert_array_equal(noise_pattern(rows, rows, lineage=True), M @ M.T)
+    np.testing.assert_array_equal(noise_pattern(rows, rows, lineage=False), np.eye(len(rows)))
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_pack_and_unpack_are_inverse(kernel: Kernel) -> None:
+    theta = random_theta(np.random.default_rng(0), kernel)
+    back = unpack(kernel, pack(kernel, theta))
+    np.testing.assert_allclose(pack(kernel, back), pack(kernel, theta), rtol=1e-12)
+
+
+def test_omega_zero_is_gp_ucb_and_omega_one_forgets_at_once() -> None:
+    rng = np.random.default_rng(0)
+    rows = random_rows(rng, 4, 5, (False,))
+    y = rng.standard_normal(len(rows))
+    new = rng.random((6, 1))
+    timeless = Rows(rows.u, np.ones(len(rows)), rows.after, rows.before)
+
+    def at(omega: float, data: Rows) -> tuple[np.ndarray, np.ndarray]:
+        kernel = Kernel((False,), omega=omega)
+        return _given(kernel, Theta(1.0, (0.3,), omega, 0.1), data, y).mean_and_deviation(new, 6.0)
+
+    np.testing.assert_allclose(at(0.0, rows), at(0.0, timeless), atol=1e-12)
+    mean, deviation = at(1.0, rows)
+    np.testing.assert_allclose(mean, 0.0, atol=1e-12)
+    np.testing.assert_allclose(deviation, 1.0, atol=1e-12)
+
+
+def _given(kernel: Kernel, theta: Theta, rows: Rows, y: np.ndarray) -> Posterior:
+    posterior = Posterior.given(kernel, theta, rows, y)
+    assert posterior is not None
+    return posterior
+
+
+def _pending(rng: np.random.Generator, rows: Rows, n: int) -> Rows:
+    """Rows one interval on, each from a score of the newest interval, some from the same."""
+    newest = rows.after[rows.t == rows.t.max()]
+    u = rng.permutation(np.repeat(rows.u, n, axis=0))[:n]
+    return Rows(u, np.full(n, rows.t.max() + 1), 1000 + np.arange(n), rng.choice(newest, n))
+
+
+def test_the_model_draws_what_it_believes() -> None:
+    """The helper that other tests rely on: draws have the covariance they claim."""
+    rng = np.random.default_rng(1)
+    kernel = Kernel((False,), common=True, lineage=True)
+    theta = Theta(1.0, (0.3,), 0.2, 0.2, 0.5)
+    rows = random_rows(rng, 3, 2, (False,))
+    drawn = np.array([draw(rng, kernel, theta, rows) for _ in range(20000)])
+    np.testing.assert_allclose(np.cov(drawn.T), kernel.observed(theta, rows, rows), atol=0.06)

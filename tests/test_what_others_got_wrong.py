@@ -1,0 +1,259 @@
+"""Defects found by running other implementations of PB2, each as a test that ours does not have it."""
+
+import inspect
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import popbandits as pb
+from popbandits.bandit import UpperConfidenceBound, paper_beta
+from popbandits.gp import Kernel, Posterior, Rows, Theta, fit, standardise
+from popbandits.population import Decision, Job, Population, View
+from popbandits.problems import MovingPeak, simulate
+from popbandits.strategies._evidence import finished, in_training
+from tests.drive import decisions, make, run, state
+
+SCORES = [0.3, 0.1, 0.9, 0.5]
+
+
+def view_of(population: Population) -> View:
+    return population._view()
+
+
+def test_there_is_a_noise_term_so_lengthscales_do_not_collapse() -> None:
+    """Without one, at noise of half the signal the lengthscale shrinks until nothing is learned."""
+    rng = np.random.default_rng(0)
+    u = rng.random((60, 1))
+    y, _ = standardise(np.sin(3 * u[:, 0]) + 0.3 * rng.standard_normal(60))
+    rows = Rows(u, np.ones(60), np.arange(60), np.full(60, -1))
+    theta = fit(Kernel((False,)), rows, y)
+    assert theta.noise > 0.05
+    assert theta.lengthscales[0] > 0.15
+
+
+@pytest.mark.parametrize("start", [0.05, 5.0])
+def test_the_lengthscale_moves_away_from_its_start(start: float) -> None:
+    """A gradient with the wrong sign keeps fits where they began."""
+    rng = np.random.default_rng(1)
+    u = rng.random((60, 1))
+    y, _ = standardise(np.sin(6 * u[:, 0]) + 0.05 * rng.standard_normal(60))
+    rows = Rows(u, np.ones(60), np.arange(60), np.full(60, -1))
+    theta = fit(Kernel((False,)), rows, y, start=Theta(1.0, (start,), 0.05, 0.3))
+    assert 0.15 < theta.lengthscales[0] < 1.0
+
+
+def test_time_is_not_rescaled_and_all_of_omega_is_possible() -> None:
+    """Time squeezed to [0, 1] with ω ≤ 0.5 keeps a correlation of 0.707 over the longest run: nothing is forgotten."""
+    kernel = Kernel((False,), omega=0.9)
+    at = np.array([[0.5]])
+    k = kernel.signal(Theta(1.0, (0.3,), 0.9, 0.1), at, np.array([1.0]), at, 21.0)
+    assert k[0, 0] == pytest.approx(0.1**10)
+    population = make(pb.PB2(), 4, 50)
+    run(population, most=120)
+    assert finished(view_of(population), 1000).rows.t.max() == 30.0
+    rng = np.random.default_rng(2)
+    rows = Rows(rng.random((80, 1)), np.repeat(np.arange(20.0), 4), np.arange(80), np.full(80, -1))
+    phases = rng.uniform(0, 2 * np.pi, 20)  # another function in every interval
+    y = np.sin(6 * rows.u[:, 0] + phases[rows.t.astype(int)])
+    assert fit(Kernel((False,)), rows, y).omega > 0.7
+
+
+def test_beta_multiplies_the_deviation_and_counts_intervals() -> None:
+    """Elsewhere √β multiplies the variance, and t in β is the number of rows."""
+    assert UpperConfidenceBound(4.0)(np.zeros(1), np.array([0.1]))[0] == pytest.approx(0.2)
+    assert pb.PB2()._beta(10, 3) == paper_beta(10)
+
+
+def test_agents_that_keep_training_are_conditioned_on_without_labels() -> None:
+    """Elsewhere they are left out, or given made-up zero labels that shift the mean."""
+    population = make(pb.PB2(), 4, 9, sync=False)
+    run(population, most=13)
+    view = view_of(population)
+    waiting = in_training(view, view.training.values())
+    assert len(waiting) == 4
+    evidence = finished(view, 1000)
+    kernel, theta = Kernel((False, False)), Theta(1.0, (0.3, 0.3), 0.1, 0.1)
+    alone = Posterior.given(kernel, theta, evidence.rows, evidence.y)
+    assert alone is not None
+    mean, deviation = alone.mean_and_deviation(waiting.u, 5.0)
+    same_mean, smaller = alone.while_training(waiting).mean_and_deviation(waiting.u, 5.0)
+    np.testing.assert_allclose(mean, same_mean)
+    assert np.all(smaller < deviation - 1e-3)
+
+
+def test_the_question_is_about_the_interval_to_come() -> None:
+    """Elsewhere the context of the choice is the donor's state one interval ago."""
+    population = make(pb.PB2(), 4, 9)
+    run(population, most=8)
+    view = view_of(population)
+    assert {job.interval for job in view.training.values()} == {3}
+    waiting = in_training(view, view.training.values())
+    assert set(waiting.t) == {3.0}
+    assert finished(view, 1000).rows.t.max() == 2.0
+
+
+def test_the_first_decision_already_explores() -> None:
+    population = make(pb.PB2(), 4, 9)
+    first = population.start()
+    actions = [action for agent, score in enumerate(SCORES) for action in population.tell(agent, score)]
+    copied = actions[1]
+    assert copied.source == 2
+    assert copied.hparams not in [action.hparams for action in first]
+    assert population.notes["rows"] == 4  # the first interval tells who did better than its peers
+
+
+def test_one_fit_serves_a_whole_decision_at_any_length() -> None:
+    """Elsewhere 81 fits, for likelihoods of different data that cannot be compared. Here two factorisations."""
+    from popbandits.gp import _window
+
+    source = inspect.getsource(_window.block_length)
+    assert source.count("_cumulative(") == 2
+    assert "fit(" not in source
+
+
+def test_a_singular_matrix_raises_nothing_and_is_counted() -> None:
+    """Elsewhere the fallback adds an identity to X and raises."""
+    kernel = Kernel((False,))
+    rows = Rows(np.full((6, 1), 0.5), np.ones(6), np.arange(6), np.full(6, -1))
+    assert Posterior.given(kernel, Theta(1.0, (1.0,), 0.1, 1e-320), rows, np.zeros(6)) is not None
+    assert Posterior.given(kernel, Theta(math.nan, (1.0,), 0.1, 0.1), rows, np.zeros(6)) is None
+    population = make(pb.PB2(), 4, 9)
+    population.start()
+    for agent in range(4):
+        population.tell(agent, 1.0)
+    poisoned = dict(population.notes) | {"theta": dict(population.notes["theta"]) | {"noise": math.nan}}
+    for agent in range(3):
+        population.tell(agent, 1.0)
+    population.notes = poisoned
+    assert len(population.tell(3, 1.0)) == 4
+
+
+def test_upper_bounds_are_reached_and_values_stay_inside_in_double_precision() -> None:
+    """Elsewhere int() truncates, and results rounded to single precision lie outside the bounds."""
+    assert pb.Int(1, 8).from_unit(1.0) == 8
+    assert pb.Int(1, 8).from_unit(0.99) == 8
+    param = pb.Float(0.1, 0.3)
+    assert param.from_unit(np.float32(1.0).item()) == 0.3
+    population = make(pb.PB2(), 4, 15, space={"n": pb.Int(1, 3), "f": param})
+    run(population, lambda job: float(job.interval * job.point.sum()))
+    assert {population.history.hparams(row)["n"] for row in range(60)} == {1, 2, 3}
+
+
+@pytest.mark.parametrize("lost", [math.nan, math.inf, -math.inf])
+def test_a_diverged_agent_is_replaced_and_poisons_nothing(lost: float) -> None:
+    """Elsewhere nan is left out of the ranking, so it stays for ever, and one inf poisons every later fit."""
+    population = make(pb.PB2(), 4, 12)
+    events = run(population, lambda job: lost if job.interval == 3 and job.agent == 2 else float(job.point.sum()))
+    third = decisions(events)[3]
+    assert third.actions[2].source in {0, 1, 3}
+    rows = finished(view_of(population), 1000).rows
+    assert len(rows) == 4 * 12 - 1
+    assert np.isfinite(finished(view_of(population), 1000).y).all()
+    assert population.notes["fallbacks"] == 0
+
+
+def test_the_state_of_the_strategy_survives_a_restart() -> None:
+    """Elsewhere the GP starts empty after a restore."""
+    live = make(pb.PB2(), 4, 9)
+    events = run(live, most=20)
+    rebuilt = Population.restore(live.space, live.strategy, events, size=4, intervals=9)
+    assert state(rebuilt) == state(live)
+    assert finished(view_of(rebuilt), 1000).rows.t.tolist() == finished(view_of(live), 1000).rows.t.tolist()
+    assert len(finished(view_of(rebuilt), 1000).rows) == 20
+
+
+def test_a_report_that_skips_an_interval_is_refused_instead_of_waited_for() -> None:
+    """Elsewhere synchronous mode hangs."""
+    population = make(pb.PB2(), 2, 9)
+    population.start()
+    with pytest.raises(pb.OutOfTurnError, match="trains interval 1, but got a report of 2"):
+        population.tell(0, 1.0, interval=2)
+    population.tell(0, 1.0, interval=1)
+    assert len(population.tell(1, 2.0, interval=1)) == 2
+
+
+def test_out_of_step_the_agents_in_training_are_not_forgotten() -> None:
+    """What another agent is training changes what this one is given, though it has reported nothing of it."""
+    given = []
+    for x in (0.2, 0.8):
+        population = make(pb.PB2(trust_region=False), 3, 9, sync=False, space={"x": (0.0, 1.0)})
+        events = [Decision(tuple(pb.Action(agent, {"x": 0.5}) for agent in range(3)))]
+        events += [pb.Report(0, 1, 1.0), Decision((pb.Action(0, {"x": x}, 0),))]
+        events += [pb.Report(1, 1, 2.0), Decision((pb.Action(1, {"x": 0.5}, 1),))]
+        rebuilt = Population.restore(population.space, population.strategy, events, size=3, intervals=9, sync=False)
+        (action,) = rebuilt.tell(2, 0.0)
+        assert action.source == 1
+        assert action.hparams is not None
+        given.append(action.hparams["x"])
+    assert abs(given[0] - 0.2) > 0.2
+    assert abs(given[1] - 0.8) > 0.2
+    assert given[0] != given[1]
+
+
+def test_the_numbers_are_chosen_for_the_chosen_category() -> None:
+    """Elsewhere the numeric part is conditioned on the donor's category, not on the one that was chosen."""
+    space = pb.Space({"x": (0.0, 1.0), "c": pb.Choice("left", "right")})
+    rng = np.random.default_rng(3)
+    n = 60
+    u = space.snap(rng.random((n, 2)))
+    y = np.where(u[:, 1] == 1.0, 1.0 - 4 * (u[:, 0] - 0.8) ** 2, 0.5 - 4 * (u[:, 0] - 0.2) ** 2)
+    rows = Rows(u, np.ones(n), np.arange(n), np.full(n, -1))
+    kernel = Kernel(tuple(space.is_choice.tolist()))
+    standard, _ = standardise(y)
+    posterior = Posterior.given(kernel, fit(kernel, rows, standard), rows, standard)
+    assert posterior is not None
+    from popbandits.bandit import Box, maximise, sweep_box
+
+    donor = np.array([[0.2, 0.0]])
+    box = Box(1.0, np.zeros(2), np.ones(2), donor)
+    found = maximise(posterior, UpperConfidenceBound(0.01), box, sweep_box(posterior, box, space.snap, rng), space.snap)
+    assert space.decode(found)["c"] == "right"
+    assert found[0] == pytest.approx(0.8, abs=0.1)
+
+
+def test_pending_agents_are_those_that_train_not_those_replaced() -> None:
+    population = make(pb.PB2(), 4, 9)
+    run(population, most=4)
+    jobs = population.training
+    copied = [agent for agent, job in jobs.items() if job.source != agent]
+    assert len(copied) == 1
+    view = view_of(population)
+    keepers = [Job(a, 2, {}, view.history.points[view.last[a]], a, view.last[a]) for a in range(4) if a not in copied]
+    assert [tuple(row) for row in in_training(view, keepers).u] == [
+        tuple(view.history.points[view.last[agent]]) for agent in range(4) if agent not in copied
+    ]
+
+
+@pytest.mark.slow
+class TestTheBanditLearns:
+    """The last two rows of the table of oracles."""
+
+    def test_at_noise_as_large_as_the_signal_the_optimum_is_found_to_half_of_chance(self) -> None:
+        def error(strategy: pb.PB2 | pb.PBT) -> float:
+            off = []
+            for seed in range(12):
+                problem = MovingPeak(2, 0.0, seed=seed)
+                history = simulate(problem, strategy, size=8, intervals=25, seed=seed, noise=1.0).history
+                explored = (history.donor != history.agent) & (history.interval > 12)
+                off.append(np.abs(history.points[explored] - problem.centres[0]).mean())
+            return float(np.mean(off))
+
+        assert error(pb.PB2()) < 0.5 * error(pb.PBT(resample_probability=1.0))
+
+    def test_on_a_moving_optimum_forgetting_pays_and_pb2_beats_pbt_and_random_search(self) -> None:
+        def regret(strategy: Any) -> float:
+            problems = [MovingPeak(2, 0.08, seed=seed) for seed in range(16)]
+            runs = [simulate(p, strategy, size=6, intervals=40, seed=p.seed, noise=0.3) for p in problems]
+            return float(np.mean([run.regret for run in runs]))
+
+        learned = regret(pb.PB2())
+        assert learned < regret(pb.PB2(omega=0.0))
+        assert learned < regret(pb.PBT())
+        assert learned < regret(pb.RandomSearch())
+
+
+def test_decisions_are_plain_data() -> None:
+    """A scheduler whose decisions cannot be written down cannot be resumed."""
+    assert isinstance(decisions(run(make(pb.PB2())))[1], Decision)
