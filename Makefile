@@ -44,13 +44,13 @@ test: check
 	$(BIN)/pytest -n 2
 
 bench: $(VENV)/.bench
-	$(BIN)/python benchmarks/imports.py
-	$(BIN)/python benchmarks/decision.py
+	$(BIN)/python -m benchmarks.imports
+	$(BIN)/python -m benchmarks.decision
 	$(BIN)/popbandits bench quality
 
 figures: $(VENV)/.bench
-	$(BIN)/python benchmarks/figure_tracking.py docs/tracking.svg
-	$(BIN)/python benchmarks/figure_theory.py docs/theory.svg
+	$(BIN)/python -m benchmarks.figure_tracking docs/tracking.svg
+	$(BIN)/python -m benchmarks.figure_theory docs/theory.svg
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

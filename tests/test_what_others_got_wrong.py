@@ -10,7 +10,7 @@ import pytest
 import popbandits as pb
 from popbandits.bandit import UpperConfidenceBound, paper_beta
 from popbandits.gp import Kernel, Posterior, Rows, Theta, fit, standardise
-from popbandits.population import Decision, Job, Population, View
+from popbandits.population import Decision, Event, Job, Population, View
 from popbandits.problems import MovingPeak, simulate
 from popbandits.strategies._evidence import finished, in_training
 from tests.drive import decisions, make, run, state
@@ -179,7 +179,7 @@ def test_out_of_step_the_agents_in_training_are_not_forgotten() -> None:
     given = []
     for x in (0.2, 0.8):
         population = make(pb.PB2(trust_region=False), 3, 9, sync=False, space={"x": (0.0, 1.0)})
-        events = [Decision(tuple(pb.Action(agent, {"x": 0.5}) for agent in range(3)))]
+        events: list[Event] = [Decision(tuple(pb.Action(agent, {"x": 0.5}) for agent in range(3)))]
         events += [pb.Report(0, 1, 1.0), Decision((pb.Action(0, {"x": x}, 0),))]
         events += [pb.Report(1, 1, 2.0), Decision((pb.Action(1, {"x": 0.5}, 1),))]
         rebuilt = Population.restore(population.space, population.strategy, events, size=3, intervals=9, sync=False)

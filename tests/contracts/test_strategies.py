@@ -196,5 +196,6 @@ def test_what_a_strategy_notes_is_plain_json(strategy: Strategy) -> None:
 
 
 def test_an_option_that_does_not_exist_is_refused_by_name(strategy: Strategy) -> None:
+    make_anew: Any = type(strategy)
     with pytest.raises(pb.OptionError, match=f"{type(strategy).__name__} has no option 'quantil'"):
-        type(strategy)(quantil=0.1)
+        make_anew(quantil=0.1)

@@ -16,7 +16,7 @@ def random_rows(rng: np.random.Generator, agents: int, intervals: int, is_choice
     copied = rng.integers(0, agents, n) + (np.arange(n) // agents - 1) * agents
     before = np.where(rng.random(n) < 0.3, copied, previous)
     before[:agents] = -1
-    return Rows(u, 1.0 + np.arange(n) // agents, np.arange(n), before)
+    return Rows(u, 1.0 + (np.arange(n) // agents).astype(float), np.arange(n), before)
 
 
 def random_theta(rng: np.random.Generator, kernel: Kernel) -> Theta:

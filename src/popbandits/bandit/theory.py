@@ -76,8 +76,9 @@ def regret_bounds(
 
     Example:
         >>> gains = np.log1p(np.arange(1, 41.0))
-        >>> regret_bounds(10, 4, omega=0.0, noise=0.1, gains=gains, dim=1).argmin() + 1  # nothing changes: one block
-        10
+        >>> bounds = regret_bounds(10, 4, omega=1.0, noise=0.1, gains=gains, dim=1)
+        >>> int(bounds.argmin()) + 1  # everything changes: blocks of one interval
+        1
     """
     blocks = np.arange(1, intervals + 1)
     points = blocks * agents

@@ -20,7 +20,8 @@ from popbandits.gp._noise import noise_pattern
 from popbandits.gp._rows import Rows
 
 _SCOUT_ROWS = 128  # the starts are compared on this many of the newest rows, then only the winner sees them all
-_SCOUT_STEPS = 20
+_SCOUT_STEPS = 8
+_FINAL_STEPS = 12
 _POLISH_STEPS = 5
 _JITTER = 1e-8
 _LARGEST = 1.0 - 2.0**-53  # of ω: nothing is remembered, and every number is still finite
@@ -110,6 +111,7 @@ def fit(kernel: Kernel, rows: Rows, y: Floats, *, start: Theta | None = None, pr
     scout = _Penalised(Likelihood(kernel, rows[newest], y[newest]), means, deviations)
     tries = [scout.minimise(z, _SCOUT_STEPS) for z in _starts(kernel, means, deviations, start)]
     z, _ = min(tries, key=lambda found: found[1])
+    z, _ = scout.minimise(z, _FINAL_STEPS)
     if len(rows) > len(newest):
         whole = _Penalised(Likelihood(kernel, rows, y), means, deviations)
         z, _ = whole.minimise(z, _POLISH_STEPS)

@@ -141,7 +141,8 @@ class Posterior:
         return 1e-12 * self.theta.signal
 
     def _variance(self, half: Floats) -> Floats:
-        return np.maximum(self.theta.signal - np.einsum("ij,ij->j", half, half), self._floor)
+        lost: Floats = np.einsum("ij,ij->j", half, half)
+        return np.maximum(self.theta.signal - lost, self._floor)
 
     def _conditioned(self, by_row: Floats) -> Floats:
         """Return the part of an array by row that belongs to the rows the deviation is conditioned on."""

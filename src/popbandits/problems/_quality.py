@@ -81,6 +81,12 @@ def quality(
     for name in problems:
         if name not in FAMILIES:
             raise OptionError(f"a problem is one of {', '.join(FAMILIES)}, but got {name!r}")
+    return _cells(strategies, problems, seeds, size, intervals, workers)
+
+
+def _cells(
+    strategies: Sequence[str], problems: Sequence[str], seeds: int, size: int, intervals: int, workers: int
+) -> Iterator[Cell]:
     # Two processes with two BLAS threads each, on two cores, are many times slower than with one each.
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = "1"

@@ -1,0 +1,1 @@
+"""Speed and quality, as ratios against real peers in one run."""

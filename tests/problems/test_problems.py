@@ -1,0 +1,146 @@
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+
+import popbandits as pb
+from popbandits._random import generator
+from popbandits.problems import (
+    FAMILIES,
+    Deceptive,
+    GPDraw,
+    Mixed,
+    MovingPeak,
+    NoisySGD,
+    Problem,
+    Quadratic,
+    quality,
+    signal_size,
+    simulate,
+)
+
+PROBLEMS: list[Problem] = [
+    MovingPeak(2, 0.05, seed=1),
+    MovingPeak(3, 0.02, 5, seed=2),
+    GPDraw(2, 0.1, seed=3),
+    Quadratic(),
+    Deceptive(),
+    NoisySGD(),
+    Mixed(seed=4),
+]
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
+def test_no_schedule_beats_the_optimum(problem: Problem) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        weights = problem.fresh()
+        for interval in range(1, 9):
+            weights = problem.train(weights, problem.space.sample(rng), interval)
+            assert problem.score(weights) <= problem.optimum(interval) + 1e-9
+
+
+def climb(problem: Problem, schedule: Sequence[Mapping[str, object]]) -> float:
+    weights = problem.fresh()
+    for interval, hparams in enumerate(schedule, 1):
+        weights = problem.train(weights, hparams, interval)
+    return problem.score(weights)
+
+
+def test_the_optimum_of_the_moving_peak_is_reached_at_its_centre() -> None:
+    problem = MovingPeak(2, 0.05, seed=1)
+    best = [{"x0": float(c[0]), "x1": float(c[1])} for c in problem.centres[:8]]
+    assert climb(problem, best) == pytest.approx(problem.optimum(8))
+
+
+def test_the_optimum_of_the_quadratic_is_reached_with_its_true_coefficients() -> None:
+    assert climb(Quadratic(), [{"h0": 1.0, "h1": 1.0}] * 8) == pytest.approx(Quadratic().optimum(8))
+
+
+def test_the_optimum_of_the_deceptive_problem_saves_first_and_spends_last() -> None:
+    reached = [climb(Deceptive(), [{"spend": 0.0}] * s + [{"spend": 1.0}] * (20 - s)) for s in range(20)]
+    assert max(reached) == pytest.approx(Deceptive().optimum(20))
+    assert 5 < int(np.argmax(reached)) < 19
+    assert reached[0] < 0.5 * max(reached)  # greed gets less than half
+
+
+def test_the_best_learning_rate_of_noisy_sgd_falls() -> None:
+    problem, rates = NoisySGD(), np.logspace(-4, 0, 400)
+    weights, chosen = problem.fresh(), []
+    for interval in range(1, 9):
+        after = [problem.train(weights, {"lr": rate}, interval) for rate in rates]
+        best = int(np.argmax([problem.score(w) for w in after]))
+        weights = after[best]
+        chosen.append(rates[best])
+    assert chosen == sorted(chosen, reverse=True)
+    assert problem.score(weights) == pytest.approx(problem.optimum(8), abs=1e-3)
+
+
+def test_the_optimum_of_the_mixed_problem_changes_kind() -> None:
+    problem = Mixed(seed=4)
+    best = [max("abc", key=lambda kind: problem.height(kind, t)) for t in range(1, 41)]
+    assert len(set(best)) == 3
+
+
+def test_a_gp_draws_maxima_are_those_of_a_dense_grid() -> None:
+    problem = GPDraw(1, 0.2, seed=5)
+    grid = np.linspace(0, 1, 5001)[:, None]
+    for t in (1, 5, 20):
+        assert problem.maxima[t - 1] == pytest.approx(problem.f(t, grid).max(), abs=1e-4)
+
+
+@pytest.mark.parametrize("omega", [0.0, 0.1, 0.9])
+def test_a_gp_draw_forgets_at_the_rate_of_omega(omega: float) -> None:
+    x = np.random.default_rng(0).random((1, 1))
+    pairs = np.array([[GPDraw(1, omega, seed=s).f(t, x)[0] for t in (1, 4)] for s in range(600)])
+    assert np.corrcoef(pairs.T)[0, 1] == pytest.approx((1 - omega) ** 1.5, abs=0.1)
+
+
+def test_noise_is_measured_in_units_of_the_signal() -> None:
+    problem = MovingPeak(2, 0.0, seed=1)
+    rng = generator(0, "check")
+    spread = np.std([problem.score(problem.train(np.zeros(1), problem.space.sample(rng), 1)) for _ in range(2000)])
+    assert signal_size(problem) == pytest.approx(spread, rel=0.15)
+
+
+def test_the_optimal_schedule_has_regret_zero_and_none_has_less() -> None:
+    outcome = simulate(Quadratic(), pb.PB2(), size=4, intervals=10)
+    assert 0 <= outcome.regret < 0.2
+    assert len(outcome.history) == 40
+
+
+def test_a_run_is_the_same_for_the_same_seed() -> None:
+    runs = [simulate(Mixed(), pb.PB2(), size=4, intervals=8, seed=s, noise=0.5).regret for s in (1, 1, 2)]
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_quality_runs_every_cell_and_refuses_unknown_names_first() -> None:
+    cells = list(quality(["random", "pbt"], ["quadratic"], seeds=3, size=4, intervals=5, workers=2))
+    assert [(cell.strategy, len(cell.regrets)) for cell in cells] == [("random", 3), ("pbt", 3)]
+    assert cells[0].half_width > 0
+    with pytest.raises(pb.OptionError, match="'nothing'"):
+        quality(["random"], ["nothing"], seeds=2, size=4, intervals=5)
+    with pytest.raises(pb.OptionError, match="did you mean 'pbt'"):
+        quality(["ptb"], list(FAMILIES), seeds=2, size=4, intervals=5)
+
+
+def cli(*arguments: str) -> subprocess.CompletedProcess[str]:
+    code = "from popbandits.cli import main; main()"
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_the_command_prints_a_table() -> None:
+    done = cli("bench", "quality", "--strategies", "random,pbt", "--problems", "quadratic", "--seeds", "2")
+    assert done.returncode == 0, done.stderr
+    assert "quadratic" in done.stdout
+    assert "±" in done.stdout
+
+
+def test_the_command_refuses_in_one_sentence() -> None:
+    done = cli("bench", "quality", "--problems", "quadratics")
+    assert done.returncode == 2
+    assert done.stderr.startswith("popbandits: a problem is one of")
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
