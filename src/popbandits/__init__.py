@@ -8,15 +8,30 @@ from popbandits._errors import (
     OutOfTurnError,
     PopbanditsError,
     ReportError,
+    RunError,
     ScoreError,
     SpaceError,
+    StorageError,
+    TrainableError,
     UnknownAgentError,
 )
+from popbandits._version import __version__ as __version__
 from popbandits.population import Action, Decision, Population, Report
+from popbandits.run import (
+    Callback,
+    Inline,
+    Processes,
+    Run,
+    Trainable,
+    check_trainable,
+    functional,
+    load,
+    replay,
+    resume,
+    tune,
+)
 from popbandits.space import Choice, Float, Int, Space
 from popbandits.strategies import ASHA, PB2, PBT, BayesOpt, RandomSearch
-
-__version__ = "0.1.0"
 
 __all__ = [
     "ASHA",
@@ -25,21 +40,35 @@ __all__ = [
     "Action",
     "BayesOpt",
     "BoundsError",
+    "Callback",
     "Choice",
     "ChoiceError",
     "Decision",
     "Float",
     "HparamsError",
+    "Inline",
     "Int",
     "OptionError",
     "OutOfTurnError",
     "PopbanditsError",
     "Population",
+    "Processes",
     "RandomSearch",
     "Report",
     "ReportError",
+    "Run",
+    "RunError",
     "ScoreError",
     "Space",
     "SpaceError",
+    "StorageError",
+    "Trainable",
+    "TrainableError",
     "UnknownAgentError",
+    "check_trainable",
+    "functional",
+    "load",
+    "replay",
+    "resume",
+    "tune",
 ]

@@ -9,7 +9,10 @@ PopbanditsError
 │   ├── UnknownAgentError   no such agent
 │   ├── OutOfTurnError      the agent owes no report, or owes another interval's
 │   └── ScoreError          the score is not a number
-└── OptionError             a setting that does not exist or has a value it cannot have
+├── OptionError             a setting that does not exist or has a value it cannot have
+├── TrainableError          user code that cannot be trained
+└── RunError                a run folder that cannot be used
+    └── StorageError        the disk is full or fails; the run can be resumed
 """
 
 
@@ -51,3 +54,15 @@ class ScoreError(ReportError):
 
 class OptionError(PopbanditsError, ValueError):
     """A setting that does not exist, or has a value it cannot have."""
+
+
+class TrainableError(PopbanditsError):
+    """User code that lacks a method, cannot be imported by a worker, or does not do what a trainable must."""
+
+
+class RunError(PopbanditsError):
+    """A run folder that does not exist, is in use, is damaged, or is of another version."""
+
+
+class StorageError(RunError):
+    """The disk is full or fails; what was logged before is intact, and the run can be resumed."""

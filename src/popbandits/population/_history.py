@@ -1,11 +1,13 @@
 """History: every report as columns, 10⁵ rows in a few megabytes."""
 
+import importlib
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from popbandits._errors import OptionError
 from popbandits._types import Floats, Ints
 from popbandits.space import Space
 
@@ -51,6 +53,26 @@ class History:
         """Return the hparams of one row."""
         return self.space.from_values(self.values[row].tolist())
 
+    def columns(self) -> dict[str, Any]:
+        """Return columns of length n: agent, interval, score, improvement, donor, and one for each hyperparameter.
+
+        Example:
+            >>> HistoryLog(Space({"lr": (0.0, 1.0)})).view().columns()["lr"]
+            []
+        """
+        columns: dict[str, Any] = {name: getattr(self, name) for name in ("agent", "interval", "score")}
+        columns |= {"improvement": self.improvement, "donor": self.donor}
+        rows = [self.space.flat(self.hparams(row)) for row in range(len(self))]
+        return columns | {name: [row[name] for row in rows] for name in self.space.params}
+
+    def to_pandas(self) -> Any:
+        """Return the columns as a pandas DataFrame; pandas must be installed."""
+        return _imported("pandas").DataFrame(self.columns())
+
+    def to_polars(self) -> Any:
+        """Return the columns as a polars DataFrame; polars must be installed."""
+        return _imported("polars").DataFrame(self.columns())
+
     def best(self) -> Best | None:
         """Return the row with the highest finite score, the first of equals; None when no score is finite."""
         finite = np.where(np.isfinite(self.score), self.score, -np.inf)
@@ -58,6 +80,13 @@ class History:
             return None
         row = int(np.argmax(finite))
         return Best(int(self.agent[row]), int(self.interval[row]), float(self.score[row]), self.hparams(row))
+
+
+def _imported(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        raise OptionError(f"{name} is not installed; install it with: pip install {name}") from None
 
 
 class HistoryLog:

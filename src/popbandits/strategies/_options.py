@@ -1,12 +1,14 @@
 """Strategies by name, for the command line and for settings in files."""
 
 import difflib
+from dataclasses import asdict
 from typing import Any
 
 from popbandits._errors import OptionError
 from popbandits.population import Strategy
 from popbandits.strategies._asha import ASHA
 from popbandits.strategies._bayes import BayesOpt
+from popbandits.strategies._fixed import FixedSchedule
 from popbandits.strategies._pb2 import PB2
 from popbandits.strategies._pbt import PBT
 from popbandits.strategies._random_search import RandomSearch
@@ -19,6 +21,7 @@ _BY_NAME: dict[str, Any] = {
     "random": RandomSearch,
     "asha": ASHA,
     "bayes": BayesOpt,
+    "fixed": FixedSchedule,
 }
 
 
@@ -42,3 +45,16 @@ def make_strategy(name: str, **options: Any) -> Strategy:
         raise OptionError(f"a strategy is one of {', '.join(_BY_NAME)}, but got {name!r}{hint}")
     strategy: Strategy = _BY_NAME[name](**options)
     return strategy
+
+
+def describe_strategy(strategy: Strategy) -> dict[str, Any]:
+    """Return the name and all options of a strategy, as plain JSON for `make_strategy(name, **options)`.
+
+    Raises:
+        OptionError: for a strategy that is not one of ours.
+    """
+    names = {PB2: "pb2", PBT: "pbt", RandomSearch: "random", ASHA: "asha", BayesOpt: "bayes", FixedSchedule: "fixed"}
+    if type(strategy) not in names:
+        raise OptionError(f"a run keeps the name of its strategy, but {type(strategy).__name__} has none")
+    given: Any = strategy
+    return {"name": names[type(strategy)], "options": asdict(given)}

@@ -35,6 +35,7 @@ class PBT:
     def __post_init__(self) -> None:
         check_number(self, "quantile", 0.0, 0.5)
         check_number(self, "resample_probability", 0.0, 1.0)
+        object.__setattr__(self, "factors", tuple(self.factors))
 
     def start(self, view: View) -> Decision:
         return start_at_random(view)

@@ -1,30 +1,23 @@
-"""The `popbandits` command."""
+"""popbandits bench: strategies on problems with a known optimum."""
 
 import sys
 from typing import Annotated
 
-from popbandits._errors import PopbanditsError
-
-try:
-    import typer
-    from rich.console import Console
-    from rich.progress import Progress
-    from rich.table import Table
-except ModuleNotFoundError as missing:
-    sys.exit(f"The popbandits command needs {missing.name}; install it with: pip install 'popbandits[cli]'")
+import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
 
 from popbandits.problems import FAMILIES, Cell, quality
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 bench = typer.Typer(no_args_is_help=True, help="Measure strategies on problems with a known optimum.")
-app.add_typer(bench, name="bench")
 
 _STRATEGIES = "random,pbt,uniform,pb2-paper,pb2"
 
 
-@app.callback()
-def _popbandits() -> None:
-    """Train a population of models once and learn the schedule of their hyperparameters."""
+@bench.callback()
+def _bench() -> None:
+    """Measure strategies on problems with a known optimum."""
 
 
 @bench.command("quality")
@@ -42,7 +35,7 @@ def bench_quality(
     """
     names = strategies.split(",")
     chosen = list(FAMILIES) if problems == "all" else problems.split(",")
-    console = Console()
+    console = Console() if sys.stdout.isatty() else Console(width=100)
     cells: dict[tuple[str, str], Cell] = {}
     runs = quality(names, chosen, seeds=seeds, size=population, intervals=intervals, workers=workers)
     with Progress(console=Console(stderr=True), transient=True) as progress:
@@ -56,21 +49,12 @@ def bench_quality(
         soft_wrap=True,
     )
     table = Table()
-    table.add_column("problem")
+    table.add_column("problem", no_wrap=True)
     for name in names:
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for problem in chosen:
         row = [cells[problem, name] for name in names]
         best = min(cell.mean for cell in row)
-        texts = [f"{cell.mean:.3f} ± {cell.half_width:.3f}" for cell in row]
+        texts = [f"{cell.mean:.3f} ±{cell.half_width:.3f}" for cell in row]
         table.add_row(problem, *(f"[bold]{t}[/bold]" if c.mean == best else t for t, c in zip(texts, row, strict=True)))
     console.print(table)
-
-
-def main() -> None:
-    """Run the command line; errors of ours are one sentence and exit code 2."""
-    try:
-        app()
-    except PopbanditsError as error:
-        print(f"popbandits: {error}", file=sys.stderr)
-        sys.exit(2)

@@ -1,0 +1,18 @@
+"""The command's parts, put together."""
+
+import typer
+
+from popbandits.cli._bench import bench
+from popbandits.cli._life import life
+from popbandits.cli._look import look
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Train a population of models once and learn the schedule of their hyperparameters.",
+    epilog="--debug, anywhere, shows the traceback of an error.",
+)
+for part in (life, look):
+    app.registered_commands += part.registered_commands
+app.add_typer(bench, name="bench")

@@ -1,0 +1,161 @@
+"""Looking at runs and at user code: status, list, schedule, check, verify."""
+
+import csv
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from popbandits._errors import OptionError, RunError
+from popbandits.cli._given import space_of, target_of
+from popbandits.run import RUNS, Finding, check_trainable, load, verify
+from popbandits.run._log import FILE
+from popbandits.view import number, pairs
+
+look = typer.Typer()
+
+Folder = Annotated[Path, typer.Argument(help="The run's folder.", show_default=False)]
+
+
+@look.command()
+def status(
+    folder: Annotated[Path | None, typer.Argument(help="The run's folder; the newest under runs/ by default.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for scripts.")] = False,
+) -> None:
+    """Show where a run stands.
+
+    Example: popbandits status runs/my-run --json
+    """
+    run = load(folder if folder is not None else _newest())
+    state = run.status()
+    if as_json:
+        print(json.dumps(state))
+        return
+    console = _console()
+    console.print(f"{state['run']}: {state['state']}, {state['reports']}/{state['budget']} reports", highlight=False)
+    if state["best"] is not None:
+        best = state["best"]
+        console.print(
+            f"best {state['metric']} {number(best['score'])} (agent {best['agent']}, interval {best['interval']}): "
+            f"{pairs(best['hparams'])}",
+            highlight=False,
+        )
+    table = Table(box=None)
+    for name in ("agent", "interval", "score", "state", "hparams"):
+        table.add_column(name)
+    for agent in state["agents"]:
+        shown = pairs(agent["hparams"]) if agent["hparams"] else ""
+        table.add_row(str(agent["agent"]), str(agent["interval"]), number(agent["score"]), agent["state"], shown)
+    console.print(table)
+    if state["failures"]:
+        last = run.failures[-1]
+        console.print(f"{state['failures']} failures; the last: agent {last.agent}: {last.body['message']}")
+
+
+@look.command("list")
+def list_runs(
+    directory: Annotated[Path, typer.Argument(help="The folder of runs.")] = RUNS,
+) -> None:
+    """List the runs in a folder.
+
+    Example: popbandits list runs
+    """
+    table = Table(box=None)
+    for name in ("run", "state", "reports", "best"):
+        table.add_column(name)
+    folders = _runs(directory)
+    if not folders:
+        raise RunError(f"there are no runs in {directory}")
+    for folder in folders:
+        try:
+            state = load(folder).status()
+        except RunError as error:
+            table.add_row(folder.name, "unreadable", "", str(error))
+            continue
+        best = number(state["best"]["score"]) if state["best"] else "-"
+        table.add_row(folder.name, state["state"], f"{state['reports']}/{state['budget']}", best)
+    _console().print(table)
+
+
+@look.command()
+def schedule(
+    folder: Folder,
+    agent: Annotated[str, typer.Option(help="Whose weights: an agent's id, or best.")] = "best",
+    form: Annotated[str, typer.Option("--format", help="table, json or csv.")] = "table",
+) -> None:
+    """Show the schedule that an agent's weights were trained with, through all their donors.
+
+    Example: popbandits schedule runs/my-run --format csv
+    """
+    run = load(folder)
+    rows = [run.settings.space.flat(hparams) for hparams in run.schedule(int(agent) if agent.isdigit() else agent)]
+    if form == "json":
+        print(json.dumps([{"interval": i, **row} for i, row in enumerate(rows, 1)]))
+    elif form == "csv":
+        out = csv.writer(sys.stdout, lineterminator="\n")
+        out.writerow(["interval", *map(_cell, rows[0])])
+        out.writerows([i, *map(_cell, row.values())] for i, row in enumerate(rows, 1))
+    elif form == "table":
+        table = Table(box=None)
+        for name in ("interval", *rows[0]):
+            table.add_column(name, justify="right")
+        for i, row in enumerate(rows, 1):
+            table.add_row(str(i), *(number(v) if isinstance(v, float) else str(v) for v in row.values()))
+        _console().print(table)
+    else:
+        raise OptionError(f"a format is one of table, json, csv, but got {form!r}")
+
+
+@look.command()
+def check(
+    target: Annotated[str, typer.Argument(help="module:Class, file.py:Class, or a built-in name.", show_default=False)],
+    space: Annotated[Path | None, typer.Option(help="The space, as TOML or JSON; else the trainable's own.")] = None,
+    metric: Annotated[str, typer.Option(help="The score among what step returns.")] = "score",
+) -> None:
+    """Say whether a trainable is sound: trained, saved, loaded, given other hparams.
+
+    Example: popbandits check my_model.py:Model --space space.toml
+    """
+    found = target_of(target)
+    _report(check_trainable(found.load(), space_of(found, space, []), metric=metric))
+
+
+@look.command("verify")
+def verify_command(folder: Folder) -> None:
+    """Say whether the promises hold in a run's folder: log, checkpoints, decisions.
+
+    Example: popbandits verify runs/my-run
+    """
+    _report(verify(folder))
+
+
+def _report(findings: Sequence[Finding]) -> None:
+    for finding in findings:
+        print(f"{'ok ' if finding.ok else 'NOT'}  {finding.text}")
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(1)
+
+
+def _cell(value: Any) -> Any:
+    """Return a cell; a text that a spreadsheet would take for a formula gets a quote in front."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+
+
+def _runs(directory: Path) -> list[Path]:
+    return sorted(path.parent for path in directory.glob(f"*/{FILE}")) if directory.is_dir() else []
+
+
+def _newest() -> Path:
+    folders = _runs(RUNS)
+    if not folders:
+        raise RunError(f"there are no runs in {RUNS}; name a run's folder")
+    return max(folders, key=lambda folder: (folder / FILE).stat().st_mtime)
+
+
+def _console() -> Console:
+    return Console() if sys.stdout.isatty() else Console(width=200)

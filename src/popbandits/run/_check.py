@@ -1,0 +1,97 @@
+"""check_trainable: runs a user's code through what a run will ask of it, and says in plain words what is wrong."""
+
+import math
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from popbandits._errors import PopbanditsError
+from popbandits._random import generator
+from popbandits._types import Hparams
+from popbandits.run._checkpoints import beside, seal
+from popbandits.run._findings import Finding
+from popbandits.run._trainable import Functional, Target, check_in_effect, check_methods, scored
+from popbandits.space import SpaceLike, as_space
+
+
+def check_trainable(trainable: Any, space: SpaceLike, *, metric: str = "score") -> tuple[Finding, ...]:
+    """Return what was found when a trainable was made, trained, saved, loaded and given other hparams.
+
+    Args:
+        trainable: a class with `step`, `save` and `load`; or what `functional` returns.
+        space: what each hyperparameter may be.
+        metric: the name of the score among what a step returns.
+
+    Example:
+        >>> class Still:
+        ...     def __init__(self, seed): pass
+        ...     def step(self, hparams): return hparams["x"]
+        ...     def save(self, path): pass
+        ...     def load(self, path): pass
+        >>> [finding.ok for finding in check_trainable(Still, {"x": (0.0, 1.0)})][:2]
+        [False, True]
+    """
+    drawn = as_space(space)
+    first, second = (drawn.sample(generator(0, "check", i)) for i in range(2))
+    findings: list[Finding] = []
+    try:
+        with tempfile.TemporaryDirectory(prefix="popbandits-check-") as folder:
+            for finding in _findings(trainable, first, second, metric, Path(folder)):
+                findings.append(finding)  # noqa: PERF402  (what was found before a failure is kept)
+    except PopbanditsError as error:
+        findings.append(Finding(False, str(error)))
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        said = f"{type(error).__name__}: {error}"
+        findings.append(Finding(False, f"{said} ({Path(where.filename).name}, line {where.lineno}, in {where.name})"))
+    return tuple(findings)
+
+
+def _findings(trainable: Any, first: Hparams, second: Hparams, metric: str, folder: Path) -> Iterator[Finding]:
+    if not isinstance(trainable, Functional):
+        check_methods(trainable)
+    try:
+        yield Finding(True, f"a worker can import {Target.of(trainable)}")
+    except PopbanditsError as error:
+        yield Finding(False, f"{error}; until then only Inline() can train it")
+
+    def trained(hparams: Hparams, model: Any) -> float:
+        score, _ = scored(model.step(hparams), metric)
+        check_in_effect(model, hparams)
+        return score
+
+    one, twin = trainable(0), trainable(0)
+    score = trained(first, one)
+    yield Finding(True, f"it trains, and the score of an interval is {score:g}")
+    if not math.isfinite(score):
+        yield Finding(False, f"the first score is {score}: the agent would be replaced at once")
+    yield _same(score, trained(first, twin), "the same seed and hparams give the same score", "use the seed given")
+
+    path = beside(folder, "first")
+    one.save(path)
+    seal(path)
+    files = sum(1 for file in path.rglob("*") if file.is_file()) - 1
+    if files == 0:
+        yield Finding(False, "save wrote no file into the folder it was given; a copy would start from nothing")
+    go_on = trained(second, one)
+    yield Finding(True, "other hparams can be given to a model that is training")
+    yield from _loaded(trainable, path, lambda model: trained(second, model), go_on)
+
+
+def _loaded(trainable: Any, path: Path, train: Callable[[Any], float], go_on: float) -> Iterator[Finding]:
+    """Compare a model that went on with one that was saved and loaded, into a new model and into a used one."""
+    fresh = trainable(1)
+    fresh.load(path)
+    advice = "save everything that training depends on, random state too"
+    yield _same(go_on, train(fresh), "a model that was saved and loaded goes on as if it had not been", advice)
+    fresh.load(path)
+    advice = "let load replace everything, also what training has changed since"
+    yield _same(go_on, train(fresh), "loading into a model that has trained gives the same as into a new one", advice)
+
+
+def _same(a: float, b: float, text: str, advice: str) -> Finding:
+    if a == b or (math.isnan(a) and math.isnan(b)):
+        return Finding(True, text)
+    return Finding(False, f"not so: {text} ({a:g} and {b:g}); {advice}")

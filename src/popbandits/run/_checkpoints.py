@@ -1,0 +1,134 @@
+"""Checkpoints: immutable folders, complete or not there at all.
+
+A worker writes the user's files into a folder beside, with a manifest of sizes and sha256, everything fsynced; the
+controller renames it into place and fsyncs the parent. What is visible is complete. A copy refers to a donor's folder;
+no bytes are copied.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from popbandits._errors import RunError
+
+MANIFEST = "manifest.json"
+_BESIDE = ".new-"
+_DAMAGED = ".damaged-"
+
+
+def beside(folder: Path, name: str) -> Path:
+    """Return an empty folder to write the checkpoint `name` into; what an earlier attempt left there is gone."""
+    path = folder / f"{_BESIDE}{name}"
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir()
+    return path
+
+
+def seal(path: Path) -> None:
+    """Write the manifest of a folder and make all of it durable.
+
+    Raises:
+        RunError: when the folder holds a link or something else that is not a file or folder.
+    """
+    manifest = {}
+    folders = [path]
+    for file in _files(path):
+        relative = file.relative_to(path).as_posix()
+        if file.is_symlink() or not (file.is_file() or file.is_dir()):
+            raise RunError(f"a checkpoint holds files and folders only, but {relative} is neither")
+        if file.is_dir():
+            folders.append(file)
+            continue
+        manifest[relative] = {"size": file.stat().st_size, "sha256": _sha256(file)}
+        _fsync(file)
+    target = path / MANIFEST
+    with target.open("w") as out:
+        json.dump(manifest, out)
+        out.flush()
+        os.fsync(out.fileno())
+    for inner in folders:
+        _fsync(inner)
+
+
+def publish(folder: Path, name: str) -> None:
+    """Make a sealed checkpoint visible under its name."""
+    os.rename(folder / f"{_BESIDE}{name}", folder / name)
+    _fsync(folder)
+
+
+def damage(path: Path) -> str | None:
+    """Return what is wrong with a checkpoint in a few words, or None when its hashes hold."""
+    try:
+        manifest = json.loads((path / MANIFEST).read_text())
+        present = {f.relative_to(path).as_posix() for f in _files(path) if f.is_file() and not f.is_symlink()}
+        for name, expected in manifest.items():
+            if name not in present:
+                return f"{name} is missing"
+            file = path / name
+            if file.stat().st_size != expected["size"]:
+                return f"{name} has {file.stat().st_size} bytes, not {expected['size']}"
+            if _sha256(file) != expected["sha256"]:
+                return f"{name} does not match its hash"
+    except FileNotFoundError:
+        return "it is missing" if not path.exists() else "its manifest is missing"
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return f"its manifest cannot be read ({type(error).__name__})"
+    return None
+
+
+def quarantine(folder: Path, name: str) -> None:
+    """Put a damaged checkpoint aside, where nobody loads it and a person can look at it."""
+    if not (folder / name).exists():
+        return  # another agent that was told to load it has found out first
+    aside = folder / f"{_DAMAGED}{name}"
+    shutil.rmtree(aside, ignore_errors=True)
+    os.rename(folder / name, aside)
+    _fsync(folder)
+
+
+def collect(folder: Path, names: Collection[str]) -> None:
+    """Remove checkpoints."""
+    for name in names:
+        # Out of sight first: a checkpoint that is half removed must not be visible.
+        hidden = folder / f"{_BESIDE}gone-{name}"
+        try:
+            os.rename(folder / name, hidden)
+        except FileNotFoundError:
+            continue
+        shutil.rmtree(hidden, ignore_errors=True)
+
+
+def sweep(folder: Path, needed: Collection[str]) -> None:
+    """Remove what is not needed and what attempts that never ended have left beside; damaged ones stay."""
+    collect(folder, [name for name in visible(folder) if name not in needed])
+    for path in folder.iterdir():
+        if path.name.startswith(_BESIDE):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def visible(folder: Path) -> list[str]:
+    """Return the names of the checkpoints that can be loaded."""
+    return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+
+
+def _files(path: Path) -> Iterator[Path]:
+    for root, folders, files in os.walk(path):
+        for name in sorted([*folders, *files]):
+            if name != MANIFEST or Path(root) != path:
+                yield Path(root) / name
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as source:
+        return hashlib.file_digest(source, "sha256").hexdigest()
+
+
+def _fsync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,106 @@
+"""The contract between the loop and what trains: tasks go in, outcomes come out.
+
+An executor is a frozen description (`Inline()`, `Processes(workers=2)`); `open` starts it for one run. Whoever trains
+applies hparams after loading, writes the checkpoint beside and seals it; the controller publishes it.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, Union
+
+from popbandits._types import Hparams
+from popbandits.run._trainable import Target
+
+
+@dataclass(frozen=True)
+class Task:
+    """One interval of one agent.
+
+    Args:
+        agent, interval, attempt: which, and the how-manieth try of it, from 1.
+        hparams: to train with.
+        load: the checkpoint to train from; None for fresh weights.
+        save: the name of the checkpoint to write.
+        seed: of fresh weights.
+    """
+
+    agent: int
+    interval: int
+    attempt: int
+    hparams: Hparams
+    load: str | None
+    save: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Done:
+    """A task has ended well; its checkpoint is sealed beside.
+
+    Args:
+        task: which.
+        score, metrics: what the step returned, as numbers.
+        seconds: loading, training and saving took, each.
+    """
+
+    task: Task
+    score: float
+    metrics: dict[str, float]
+    seconds: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A task has not ended well.
+
+    Args:
+        task: which.
+        kind: "exception", "result" (not a score), "crash", "hang", "memory" or "checkpoint" (damaged).
+        message: one sentence.
+        traceback: of user code, where there is one.
+    """
+
+    task: Task
+    kind: str
+    message: str
+    traceback: str = ""
+
+
+Outcome = Union[Done, Failed]
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What an executor needs to know of a run.
+
+    Args:
+        target: the user's code.
+        checkpoints: the folder of the checkpoints.
+        metric: the name of the score among the metrics.
+        size: the number of agents.
+    """
+
+    target: Target
+    checkpoints: Path
+    metric: str
+    size: int
+
+
+class Session(Protocol):
+    """An executor at work for one run."""
+
+    def submit(self, task: Task) -> None:
+        """Take a task; it is trained when there is room."""
+
+    def wait(self, seconds: float) -> list[Outcome]:
+        """Return the outcomes there are, waiting so long for the first. An empty list means the time is up."""
+
+    def close(self) -> None:
+        """End everything at once; tasks that have not ended are lost."""
+
+
+class Executor(Protocol):
+    """Where agents are trained."""
+
+    def open(self, assignment: Assignment) -> Session:
+        """Start for one run."""

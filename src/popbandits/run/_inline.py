@@ -1,0 +1,31 @@
+"""Inline: agents are trained in this process, one after another. For debugging, notebooks and tests."""
+
+from collections import deque
+from dataclasses import dataclass
+
+from popbandits.run._executor import Assignment, Outcome, Task
+from popbandits.run._train import Trainer
+
+
+@dataclass(frozen=True)
+class Inline:
+    """Train in this process, one agent after another; a debugger sees everything."""
+
+    def open(self, assignment: Assignment) -> "_InlineSession":
+        """Start for one run."""
+        return _InlineSession(assignment)
+
+
+class _InlineSession:
+    def __init__(self, assignment: Assignment) -> None:
+        self._trainer = Trainer(assignment, assignment.target.load(), room=assignment.size)
+        self._waiting: deque[Task] = deque()
+
+    def submit(self, task: Task) -> None:
+        self._waiting.append(task)
+
+    def wait(self, seconds: float) -> list[Outcome]:  # noqa: ARG002  (what is here to do is done at once)
+        return [self._trainer.train(self._waiting.popleft())] if self._waiting else []
+
+    def close(self) -> None:
+        self._waiting.clear()

@@ -1,0 +1,52 @@
+"""One controller for a run: a lock that the system releases when its holder ends, however it ends."""
+
+import fcntl
+import os
+from pathlib import Path
+from types import TracebackType
+
+from popbandits._errors import RunError
+
+FILE = "lock"
+
+
+class Lock:
+    """Held for as long as a `with` block lasts."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._descriptor = -1
+
+    def __enter__(self) -> "Lock":
+        descriptor = os.open(self._folder / FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise RunError(f"{self._folder} is in use by process {holder(self._folder)}; stop it first") from None
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, str(os.getpid()).encode())
+        self._descriptor = descriptor
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._descriptor)
+
+
+def holder(folder: Path) -> int | None:
+    """Return the process that holds a run's lock; None when it is free."""
+    try:
+        descriptor = os.open(folder / FILE, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        text = os.pread(descriptor, 32, 0)
+        return int(text) if text.isdigit() else -1
+    else:
+        return None
+    finally:
+        os.close(descriptor)

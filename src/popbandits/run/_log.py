@@ -1,0 +1,192 @@
+"""The log: one SQLite file with one row an event, durable when `commit` returns.
+
+    settings   what the run was started with, one JSON object
+    events     seq, kind (decision, report, failure, note), agent, interval, score, time, body (JSON), crc
+
+Rows are only ever added. Each carries a checksum of itself, so that damage is named and never taken for a shorter run.
+"""
+
+import json
+import math
+import sqlite3
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from popbandits._errors import RunError, StorageError
+
+FILE = "run.sqlite"
+_SCHEMA = 1
+_APPLICATION = 0x70623200  # "pb2"
+_TABLES = """
+CREATE TABLE settings (body TEXT NOT NULL);
+CREATE TABLE events (
+    seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, agent INTEGER, interval INTEGER, score REAL,
+    time REAL NOT NULL, body TEXT NOT NULL, crc INTEGER NOT NULL
+);
+"""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row of the log.
+
+    Args:
+        kind: "decision", "report", "failure" or "note".
+        body: everything else, as plain JSON.
+        agent, interval, score: where they apply. A score that is nan is kept as such.
+        seq, time: given by the log.
+    """
+
+    kind: str
+    body: dict[str, Any]
+    agent: int | None = None
+    interval: int | None = None
+    score: float | None = None
+    seq: int = 0
+    time: float = field(default=0.0, compare=False)
+
+
+class Log:
+    """The log of one run, open for reading or for writing."""
+
+    def __init__(self, folder: Path, database: sqlite3.Connection, seq: int) -> None:
+        self.folder = folder
+        self._database = database
+        self._seq = seq
+        self._open = False
+
+    @staticmethod
+    def create(folder: Path, settings: dict[str, Any]) -> "Log":
+        """Start the log of a new run.
+
+        Raises:
+            RunError: when the folder has one already.
+        """
+        if (folder / FILE).exists():
+            raise RunError(f"{folder} holds a run already; resume it, or choose another folder")
+        with _named(folder):
+            database = _connect(folder / FILE, "rwc")
+            database.executescript(
+                f"PRAGMA application_id={_APPLICATION}; PRAGMA user_version={_SCHEMA}; BEGIN;{_TABLES}"
+            )
+            database.execute("INSERT INTO settings VALUES (?)", (json.dumps(settings),))
+            database.execute("COMMIT")
+        return Log(folder, database, 0)
+
+    @staticmethod
+    def open(folder: Path, *, write: bool = False) -> "Log":
+        """Open the log of a run.
+
+        Raises:
+            RunError: when there is none, it is damaged, or of a version this program does not know.
+        """
+        if not (folder / FILE).is_file():
+            raise RunError(f"there is no run in {folder}: it has no {FILE}")
+        with _named(folder):
+            database = _connect(folder / FILE, "rw" if write else "ro")
+            application = database.execute("PRAGMA application_id").fetchone()[0]
+            version = database.execute("PRAGMA user_version").fetchone()[0]
+            if application != _APPLICATION:
+                raise RunError(f"{folder / FILE} is not the log of a popbandits run")
+            if version != _SCHEMA:
+                raise RunError(
+                    f"the run in {folder} has log version {version}, but this popbandits reads version {_SCHEMA}; "
+                    "use the version of popbandits that wrote it"
+                )
+            seq = database.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0]
+        return Log(folder, database, seq)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the run was started with."""
+        with _named(self.folder):
+            rows = self._database.execute("SELECT body FROM settings").fetchall()
+            if len(rows) != 1:
+                raise RunError(f"the log of {self.folder} is damaged: it has {len(rows)} settings, not 1")
+            settings: dict[str, Any] = json.loads(rows[0][0])
+            return settings
+
+    def add(self, entry: Entry) -> None:
+        """Add a row; it is durable after `commit`."""
+        with _named(self.folder):
+            if not self._open:
+                self._database.execute("BEGIN IMMEDIATE")
+                self._open = True
+            seq = self._seq + 1
+            body = json.dumps(entry.body)
+            # SQLite has no nan: a report without a score is one whose score was nan.
+            score = None if entry.score is None or math.isnan(entry.score) else entry.score
+            row = (seq, entry.kind, entry.agent, entry.interval, score, time.time(), body)
+            self._database.execute("INSERT INTO events VALUES (?,?,?,?,?,?,?,?)", (*row, _crc(row)))
+            self._seq = seq
+
+    def commit(self) -> None:
+        """Make every row added so far durable."""
+        if self._open:
+            with _named(self.folder):
+                self._database.execute("COMMIT")
+                self._open = False
+
+    def entries(self, after: int = 0) -> Iterator[Entry]:
+        """Yield the rows after a sequence number, each checked.
+
+        Raises:
+            RunError: when a row is damaged or missing.
+        """
+        with _named(self.folder):
+            expected = after + 1
+            for row in self._database.execute("SELECT * FROM events WHERE seq > ? ORDER BY seq", (after,)):
+                if row[0] != expected or row[7] != _crc(row[:7]):
+                    raise RunError(f"the log of {self.folder} is damaged at event {expected}")
+                expected += 1
+                seq, kind, agent, interval, score, when, body = row[:7]
+                score = math.nan if kind == "report" and score is None else score
+                yield Entry(kind, json.loads(body), agent, interval, score, seq, when)
+
+    def check(self) -> None:
+        """Refuse a damaged file.
+
+        Raises:
+            RunError: which says what SQLite found.
+        """
+        with _named(self.folder):
+            found = self._database.execute("PRAGMA integrity_check").fetchone()[0]
+            if found != "ok":
+                raise RunError(f"the log of {self.folder} is damaged: {found}")
+
+    def close(self) -> None:
+        """Close the file; rows that were not committed are not kept."""
+        self._database.close()
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    uri = f"{path.resolve().as_uri()}?mode={mode}"
+    database = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=10, check_same_thread=False)
+    if mode != "ro":
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("PRAGMA synchronous=FULL")
+    return database
+
+
+def _crc(row: tuple[Any, ...]) -> int:
+    return zlib.crc32(repr(row).encode())
+
+
+@contextmanager
+def _named(folder: Path) -> Iterator[None]:
+    """Turn what SQLite says into one sentence with the run's name."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if "full" in str(error) or "I/O" in str(error):
+            raise StorageError(
+                f"the log of {folder} could not be written ({error}); make room and resume: nothing logged is lost"
+            ) from error
+        raise RunError(f"the log of {folder} cannot be used: {error}") from error
+    except (sqlite3.DatabaseError, ValueError, OverflowError) as error:
+        raise RunError(f"the log of {folder} is damaged: {error}") from error

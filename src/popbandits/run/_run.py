@@ -1,0 +1,203 @@
+"""Run: what a run's folder tells, while it trains and after."""
+
+import json
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from popbandits._errors import RunError
+from popbandits._types import Hparams
+from popbandits.population import History, Population
+from popbandits.run._lock import holder
+from popbandits.run._log import Entry, Log
+from popbandits.run._loop import CHECKPOINTS, events
+from popbandits.run._settings import Settings
+
+
+@dataclass(frozen=True)
+class Result:
+    """The best that a run has found.
+
+    Args:
+        agent, interval, score: who reported what, and when. The score is in the user's sense: for mode "min", lower is
+            better.
+        hparams: of that interval.
+        checkpoint: the folder with its weights; None when it is there no more.
+        schedule: the hparams of interval 1, 2, … that these weights were trained with, through all donors.
+    """
+
+    agent: int
+    interval: int
+    score: float
+    hparams: dict[str, Any]
+    checkpoint: Path | None
+    schedule: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A copy of weights: before this interval the agent took over the donor's."""
+
+    agent: int
+    interval: int
+    donor: int
+
+
+class Run:
+    """A run, read from its folder. What it shows is as of the moment it was loaded.
+
+    Args:
+        directory: the run's folder.
+
+    Raises:
+        RunError: when there is no run, or its log is damaged or of another version.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = Path(directory)
+        log = Log.open(self.directory)
+        try:
+            self.settings = Settings.from_json(log.settings)
+            self.entries: tuple[Entry, ...] = tuple(log.entries())
+        finally:
+            log.close()
+
+    def __repr__(self) -> str:
+        state = "finished" if self.finished else "running" if self.active else "unfinished"
+        return f"<Run {self.directory} {state}, {len(self.history)} reports>"
+
+    @cached_property
+    def _population(self) -> Population:
+        options = {name: getattr(self.settings, name) for name in ("size", "intervals", "seed", "sync")}
+        told = events(self.settings, self.entries)
+        return Population.restore(self.settings.space, self.settings.strategy, told, **options)
+
+    @property
+    def history(self) -> History:
+        """Every report, as columns. Scores are those of the core: higher is better."""
+        return self._population.history
+
+    @property
+    def finished(self) -> bool:
+        """Whether all intervals are trained."""
+        return self._population.finished
+
+    @property
+    def active(self) -> bool:
+        """Whether a process is training this run now."""
+        return holder(self.directory) is not None
+
+    @property
+    def failures(self) -> tuple[Entry, ...]:
+        """Every failed attempt, with its traceback."""
+        return tuple(entry for entry in self.entries if entry.kind == "failure")
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """What the strategy noted at its latest decision."""
+        return self._population.notes
+
+    @property
+    def best(self) -> Result:
+        """The best report so far, with the schedule along its lineage.
+
+        Raises:
+            RunError: while no score is finite.
+        """
+        best = self.history.best()
+        if best is None:
+            raise RunError(f"{self.directory} has no finite score yet")
+        history = self.history
+        row = int(np.flatnonzero((history.agent == best.agent) & (history.interval == best.interval))[0])
+        return Result(
+            best.agent,
+            best.interval,
+            self.settings.sign * best.score,
+            best.hparams,
+            self._checkpoint(row),
+            self._lineage_schedule(row),
+        )
+
+    def schedule(self, agent: int | str = "best") -> tuple[dict[str, Any], ...]:
+        """Return the hparams of interval 1, 2, … that an agent's weights were trained with, through all its donors.
+
+        Args:
+            agent: an agent's id, or "best" for the weights of the best report.
+
+        Raises:
+            RunError: for an agent that is not there or has not reported.
+        """
+        if agent == "best":
+            return self.best.schedule
+        rows = np.flatnonzero(self.history.agent == agent)
+        if len(rows) == 0:
+            raise RunError(
+                f"{self.directory} has no report of agent {agent!r}; agents are 0 to {self.settings.size - 1}"
+            )
+        return self._lineage_schedule(int(rows[-1]))
+
+    @property
+    def lineage(self) -> tuple[Copy, ...]:
+        """Every copy of weights, in the order of the log."""
+        history = self.history
+        rows = np.flatnonzero((history.donor >= 0) & (history.donor != history.agent))
+        return tuple(Copy(int(history.agent[r]), int(history.interval[r]), int(history.donor[r])) for r in rows)
+
+    def status(self) -> dict[str, Any]:
+        """Return where the run stands, as plain JSON."""
+        history = self.history
+        last: dict[int, int] = {int(agent): row for row, agent in enumerate(history.agent)}
+        best = history.best()
+        training = self._population.training
+        state = "finished" if self.finished else "running" if self.active else "stopped"
+        return {
+            "run": str(self.directory),
+            "state": state,
+            "reports": len(history),
+            "budget": self.settings.size * self.settings.intervals,
+            "failures": len(self.failures),
+            "metric": self.settings.metric,
+            "best": None
+            if best is None
+            else {
+                "agent": best.agent,
+                "interval": best.interval,
+                "score": self.settings.sign * best.score,
+                "hparams": best.hparams,
+            },
+            "agents": [
+                {
+                    "agent": agent,
+                    "interval": int(history.interval[last[agent]]) if agent in last else 0,
+                    "score": _finite(self.settings.sign * float(history.score[last[agent]])) if agent in last else None,
+                    "hparams": _hparams(training[agent].hparams) if agent in training else None,
+                    "state": "training" if agent in training else "done",
+                }
+                for agent in range(self.settings.size)
+            ],
+        }
+
+    def _lineage_schedule(self, row: int) -> tuple[dict[str, Any], ...]:
+        schedule = []
+        while row >= 0:
+            schedule.append(self.history.hparams(row))
+            row = int(self.history.before[row])
+        return tuple(reversed(schedule))
+
+    def _checkpoint(self, row: int) -> Path | None:
+        reports = [entry for entry in self.entries if entry.kind == "report"]
+        name = reports[row].body["checkpoint"]
+        path = self.directory / CHECKPOINTS / str(name)
+        return path if name is not None and path.exists() else None
+
+
+def _finite(score: float) -> float | None:
+    return score if math.isfinite(score) else None
+
+
+def _hparams(hparams: Hparams) -> Any:
+    return json.loads(json.dumps(hparams))

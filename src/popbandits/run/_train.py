@@ -1,0 +1,86 @@
+"""Training one task where the agent is: in this process. Used by `Inline` and by every worker."""
+
+import time
+import traceback
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+from popbandits._errors import PopbanditsError, RunError
+from popbandits.run._checkpoints import beside, damage, seal
+from popbandits.run._executor import Assignment, Done, Failed, Outcome, Task
+from popbandits.run._failpoints import failpoint
+from popbandits.run._trainable import Factory, Trainable, check_in_effect, scored
+
+
+@dataclass
+class _Held:
+    trainable: Trainable
+    checkpoint: str
+
+
+class Trainer:
+    """Agents in memory, at most `room` of them: one that keeps its weights is not loaded again."""
+
+    def __init__(self, assignment: Assignment, factory: Factory, room: int) -> None:
+        self._assignment, self._factory, self._room = assignment, factory, room
+        self._held: OrderedDict[int, _Held] = OrderedDict()
+
+    def holds(self, task: Task) -> bool:
+        """Return whether a task can go on without loading."""
+        held = self._held.get(task.agent)
+        return held is not None and held.checkpoint == task.load
+
+    def train(self, task: Task) -> Outcome:
+        """Load, step, save and seal; whatever user code raises becomes a `Failed`."""
+        try:
+            started = time.monotonic()
+            trainable = self._ready(task)
+            loaded = time.monotonic()
+            failpoint("before-step")
+            result = trainable.step(task.hparams)
+            score, metrics = scored(result, self._assignment.metric)
+            check_in_effect(trainable, task.hparams)
+            trained = time.monotonic()
+            path = beside(self._assignment.checkpoints, task.save)
+            trainable.save(path)
+            failpoint("after-save")
+            seal(path)
+            self._held[task.agent] = _Held(trainable, task.save)
+            self._held.move_to_end(task.agent)
+            while len(self._held) > self._room:
+                self._held.popitem(last=False)
+            times = (loaded - started, trained - loaded, time.monotonic() - trained)
+            return Done(task, score, metrics, times)
+        except Exception as error:
+            self._held.pop(task.agent, None)
+            return _failed(task, error)
+
+    def _ready(self, task: Task) -> Trainable:
+        if task.load is None:
+            return self._factory(task.seed)
+        if self.holds(task):
+            return self._held[task.agent].trainable
+        path = self._assignment.checkpoints / task.load
+        failpoint("before-load")
+        wrong = damage(path)
+        if wrong is not None:
+            raise _DamagedError(f"the checkpoint {task.load} is damaged: {wrong}")
+        held = self._held.pop(task.agent, None)
+        trainable = held.trainable if held is not None else self._factory(task.seed)
+        trainable.load(path)
+        return trainable
+
+
+class _DamagedError(RunError):
+    """A checkpoint that must not be loaded."""
+
+
+def _failed(task: Task, error: Exception) -> Failed:
+    text: Any = "".join(traceback.format_exception(error))
+    if isinstance(error, _DamagedError):
+        return Failed(task, "checkpoint", str(error))
+    if isinstance(error, PopbanditsError):
+        return Failed(task, "result", str(error), text)
+    kind = "memory" if isinstance(error, MemoryError) else "exception"
+    return Failed(task, kind, f"{type(error).__name__}: {error}", text)

@@ -1,0 +1,197 @@
+"""tune, resume, load and replay: the doors of the engine."""
+
+import signal
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from popbandits import _version
+from popbandits._errors import RunError
+from popbandits.population import Strategy
+from popbandits.run._callback import Callback
+from popbandits.run._executor import Executor
+from popbandits.run._lock import Lock
+from popbandits.run._log import Log
+from popbandits.run._loop import CHECKPOINTS, Controller
+from popbandits.run._processes import Processes
+from popbandits.run._run import Run
+from popbandits.run._settings import Settings
+from popbandits.run._signals import Interrupts
+from popbandits.run._trainable import Functional, Target, check_methods, stop_if_imported
+from popbandits.space import SpaceLike, as_space
+from popbandits.strategies import PB2, FixedSchedule
+
+RUNS = Path("runs")
+
+
+def tune(
+    trainable: Any,
+    space: SpaceLike,
+    *,
+    intervals: int,
+    population: int = 8,
+    strategy: Strategy | None = None,
+    metric: str = "score",
+    mode: str = "max",
+    seed: int = 0,
+    executor: Executor | None = None,
+    directory: str | Path | None = None,
+    sync: bool = True,
+    retries: int = 2,
+    callbacks: Sequence[Callback] = (),
+) -> Run:
+    """Train a population and learn the schedule of its hyperparameters.
+
+    Args:
+        trainable: a class with `step`, `save` and `load`, made with a seed; or what `functional` returns.
+        space: what each hyperparameter may be.
+        intervals: how many intervals each agent trains.
+        population: how many agents.
+        strategy: `PB2()` unless you say otherwise.
+        metric, mode: which number of those a step returns is the score, and whether "max" or "min" is better.
+        seed: of every random choice.
+        executor: where agents are trained: `Processes()` unless you say otherwise.
+        directory: the run's folder; a new one under `runs/` unless you say otherwise.
+        sync: whether agents wait for one another at the end of an interval.
+        retries: how often an interval that failed is tried again before the agent is replaced.
+        callbacks: told what happens.
+
+    Returns:
+        The run, finished.
+
+    Raises:
+        TrainableError, SpaceError, OptionError, RunError: before anything is started, when it cannot work.
+        KeyboardInterrupt: on Ctrl-C, after everything is written; `resume` goes on.
+    """
+    stop_if_imported()
+    if not isinstance(trainable, Functional):
+        check_methods(trainable)
+    settings = Settings(
+        Target.of(trainable),
+        as_space(space),
+        strategy or PB2(),
+        population,
+        intervals,
+        seed,
+        sync,
+        metric,
+        mode,
+        retries,
+    )
+    return start(settings, executor or Processes(), directory, callbacks)
+
+
+def start(
+    settings: Settings, executor: Executor, directory: str | Path | None, callbacks: Sequence[Callback] = ()
+) -> Run:
+    """Train a new run with these settings, to its end."""
+    settings.population()  # refuses sizes and intervals that cannot be, before a folder is made
+    folder = Path(directory) if directory is not None else _new_folder(settings.target)
+    try:
+        (folder / CHECKPOINTS).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"the folder {folder} cannot be made: {error.strerror}") from None
+    with Lock(folder):
+        log = Log.create(folder, settings.to_json() | {"version": _version.__version__})
+        return _drive(folder, settings, log, executor, callbacks)
+
+
+def resume(directory: str | Path, *, executor: Executor | None = None, callbacks: Sequence[Callback] = ()) -> Run:
+    """Go on with a run that was interrupted, as if it had never been.
+
+    Args:
+        directory: the run's folder.
+        executor: where agents are trained; it need not be the one it was begun with.
+        callbacks: told what happens.
+
+    Raises:
+        RunError: when there is no run, another process trains it, or its log is damaged or of another version.
+    """
+    stop_if_imported()
+    folder = Path(directory)
+    Log.open(folder).close()
+    with Lock(folder):
+        log = Log.open(folder, write=True)
+        log.check()
+        settings = Settings.from_json(log.settings)
+        settings.target.load()
+        return _drive(folder, settings, log, executor or Processes(), callbacks)
+
+
+def load(directory: str | Path) -> Run:
+    """Return the run in a folder, as it stands.
+
+    Raises:
+        RunError: when there is none, or its log is damaged or of another version.
+    """
+    return Run(Path(directory))
+
+
+def replay(
+    run: Run,
+    *,
+    seeds: int = 4,
+    agent: int | str = "best",
+    executor: Executor | None = None,
+    directory: str | Path | None = None,
+) -> Run:
+    """Train fresh weights under the schedule that a run has learned, to see whether it carries over.
+
+    Args:
+        run: the run that learned it.
+        seeds: how many models to train, each with a seed of its own.
+        agent: whose schedule; "best" for that of the best weights.
+        executor, directory: as for `tune`.
+
+    Returns:
+        A run in which every agent followed the schedule.
+    """
+    schedule = run.schedule(agent)
+    old = run.settings
+    settings = Settings(
+        old.target,
+        old.space,
+        FixedSchedule(schedule=schedule),
+        seeds,
+        len(schedule),
+        old.seed + 1,
+        True,
+        old.metric,
+        old.mode,
+        old.retries,
+    )
+    return start(settings, executor or Processes(), directory)
+
+
+def _drive(folder: Path, settings: Settings, log: Log, executor: Executor, callbacks: Sequence[Callback]) -> Run:
+    try:
+        with Interrupts() as interrupts:
+            controller = Controller(folder, settings, log, callbacks)
+            for callback in callbacks:
+                callback.on_start(Run(folder))
+            controller.run(executor, interrupts)
+    finally:
+        log.close()
+    run = Run(folder)
+    for callback in callbacks:
+        callback.on_end(run)
+    if interrupts.asked == signal.SIGINT:
+        raise KeyboardInterrupt
+    if interrupts.asked is not None:
+        raise SystemExit(128 + interrupts.asked)
+    return run
+
+
+def _new_folder(target: Target) -> Path:
+    stem = f"{target.names[0]}-{time.strftime('%Y%m%d-%H%M%S')}"
+    for number in range(1, 1000):
+        folder = RUNS / (stem if number == 1 else f"{stem}-{number}")
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise RunError(f"the folder {folder} cannot be made: {error.strerror}") from None
+        return folder
+    raise RunError(f"a thousand runs named {stem} are enough; name a folder")

@@ -1,0 +1,44 @@
+"""Numbers and hparams, short enough for a column. Text of users reaches the terminal without control characters."""
+
+from typing import Any
+
+
+def number(value: float | None) -> str:
+    """Return a number in at most nine characters; a dash for none.
+
+    Example:
+        >>> number(0.000123456), number(12345.678), number(None)
+        ('0.0001235', '1.235e+04', '-')
+    """
+    return "-" if value is None else f"{value:.4g}"
+
+
+def text(value: Any) -> str:
+    r"""Return any value as printable text on one line.
+
+    Example:
+        >>> text("a\x1b[31mb")
+        'a[31mb'
+    """
+    return "".join(character for character in str(value) if character.isprintable())
+
+
+def pairs(hparams: dict[str, Any]) -> str:
+    """Return hparams as `name value` pairs.
+
+    Example:
+        >>> pairs({"lr": 0.001, "net": {"act": "relu"}})
+        'lr 0.001  net.act relu'
+    """
+    return "  ".join(f"{text(name)} {_value(value)}" for name, value in _flat(hparams, ""))
+
+
+def _flat(hparams: dict[str, Any], prefix: str) -> list[tuple[str, Any]]:
+    out: list[tuple[str, Any]] = []
+    for name, value in hparams.items():
+        out += _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else [(f"{prefix}{name}", value)]
+    return out
+
+
+def _value(value: Any) -> str:
+    return number(value) if isinstance(value, float) else text(value)

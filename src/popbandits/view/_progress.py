@@ -1,0 +1,152 @@
+"""Progress of a run: a live table in a terminal, plain lines elsewhere."""
+
+import time
+from typing import TextIO
+
+from rich.console import Console, Group
+from rich.live import Live as RichLive
+from rich.markup import escape
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from popbandits.run import Callback, Entry, Run
+from popbandits.view._format import number, pairs, text
+from popbandits.view._state import AgentState, RunState
+
+_MOST_ROWS = 16
+
+
+class Live(Callback):
+    """One table that changes in place: agents, their scores and hparams, a bar for the run, the best so far.
+
+    Args:
+        console: where to draw.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._state: RunState | None = None
+        self._live: RichLive | None = None
+        self._drawn = 0.0
+
+    def on_start(self, run: Run) -> None:
+        self._state = RunState(run.settings)
+        self._state.resumed(run.entries)
+        self._console.print(f"run {escape(text(run.directory))}")
+        self._live = RichLive(table(self._state), console=self._console, auto_refresh=False)
+        self._live.start()
+
+    def on_entry(self, entry: Entry) -> None:
+        assert self._state is not None
+        assert self._live is not None
+        self._state.follow(entry)
+        if entry.kind == "failure":
+            self._live.console.print(Text(_failure(entry), style="yellow"))
+        if time.monotonic() - self._drawn > 0.1:
+            self._drawn = time.monotonic()
+            self._live.update(table(self._state), refresh=True)
+
+    def on_end(self, run: Run) -> None:  # noqa: ARG002
+        if self._live is not None and self._state is not None:
+            self._live.update(table(self._state), refresh=True)
+            self._live.stop()
+
+
+class Lines(Callback):
+    """A line for each interval that all agents have ended, and for each failure.
+
+    Args:
+        out: where to write.
+    """
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._state: RunState | None = None
+        self._shown = 0
+
+    def on_start(self, run: Run) -> None:
+        self._state = RunState(run.settings)
+        self._state.resumed(run.entries)
+        self._shown = self._state.reports // run.settings.size
+        self._print(f"run {text(run.directory)}")
+
+    def on_entry(self, entry: Entry) -> None:
+        assert self._state is not None
+        self._state.follow(entry)
+        if entry.kind == "failure":
+            self._print(_failure(entry))
+        rounds = self._state.reports // self._state.settings.size
+        if entry.kind == "report" and rounds > self._shown:
+            self._shown = rounds
+            self._print(_summary(self._state))
+
+    def _print(self, line: str) -> None:
+        print(line, file=self._out, flush=True)
+
+
+def table(state: RunState) -> Group:
+    """Return the table, the bar and the best; with many agents, those that lead and how many more there are."""
+    grid = Table(expand=False, padding=(0, 1), box=None, header_style="bold")
+    for name, justify in (
+        ("agent", "right"),
+        ("interval", "right"),
+        ("score", "right"),
+        ("change", "right"),
+        ("from", "right"),
+        ("state", "left"),
+    ):
+        grid.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    grid.add_column("hparams", no_wrap=True, overflow="ellipsis")
+    shown = state.agents
+    if len(shown) > _MOST_ROWS:
+        sign = state.settings.sign
+        ranked = sorted(shown, key=lambda a: -sign * a.score if a.score is not None and a.score == a.score else 1e308)
+        shown = ranked[:_MOST_ROWS]
+    for agent in shown:
+        grid.add_row(*_row(agent))
+    parts: list[Table | Text | ProgressBar] = [grid]
+    if len(state.agents) > len(shown):
+        parts.append(Text(f"and {len(state.agents) - len(shown)} agents more; these lead", style="dim"))
+    parts.append(ProgressBar(total=state.budget, completed=state.reports, width=60))
+    parts.append(Text(_summary(state)))
+    return Group(*parts)
+
+
+def _row(agent: AgentState) -> tuple[str, ...]:
+    change = "" if agent.change is None else f"{agent.change:+.3g}"
+    copied = "" if agent.copied is None else str(agent.copied)
+    return (
+        str(agent.agent),
+        str(agent.interval),
+        number(agent.score),
+        change,
+        copied,
+        agent.state,
+        escape(pairs(agent.hparams)),
+    )
+
+
+def _summary(state: RunState) -> str:
+    parts = [f"{state.reports}/{state.budget} reports"]
+    if state.best is not None:
+        score, agent, interval = state.best
+        parts.append(f"best {text(state.settings.metric)} {number(score)} (agent {agent}, interval {interval})")
+    if state.failures:
+        parts.append(f"{state.failures} failures")
+    left = state.seconds_left
+    if left is not None and state.reports < state.budget:
+        parts.append(f"{_duration(left)} left")
+    return ", ".join(parts)
+
+
+def _failure(entry: Entry) -> str:
+    attempt = entry.body["attempt"]
+    return f"agent {entry.agent}, interval {entry.interval}, attempt {attempt}: {text(entry.body['message'])}"
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    return f"{whole // 60} min" if whole < 5400 else f"{whole / 3600:.1f} h"

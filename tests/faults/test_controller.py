@@ -1,0 +1,153 @@
+"""Faults of the controller: whatever ends it, what was acknowledged is there, and the run goes on as if never ended."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import popbandits as pb
+from tests import models
+from tests.faults._control import Controller, finish, sound, told, wait_for
+
+FAILPOINTS = ["before-publish", "published", "before-commit", "committed"]
+EVERY = bool(os.environ.get("POPBANDITS_ALL_FAULTS"))
+
+
+@pytest.mark.parametrize("count", range(1, 25) if EVERY else (1, 4, 5, 17))
+@pytest.mark.parametrize("point", FAILPOINTS)
+def test_a_controller_killed_at_a_failpoint_resumes_to_the_same_run(
+    tmp_path: Path, undisturbed: Any, point: str, count: int
+) -> None:
+    killed = Controller(tmp_path / "run", POPBANDITS_FAILPOINT=f"{point}:{count}")
+    assert killed.wait() in (-signal.SIGKILL, 0)
+    assert killed.left_behind() == []
+    assert sound(tmp_path / "run")
+    assert told(finish(tmp_path / "run")) == undisturbed
+    assert sound(tmp_path / "run")
+
+
+@pytest.mark.parametrize("seed", range(200 if EVERY else 3))
+def test_a_controller_killed_again_and_again_resumes_to_the_same_run(
+    tmp_path: Path, undisturbed: Any, seed: int
+) -> None:
+    rng = random.Random(seed)
+    for _ in range(4):
+        controller = Controller(tmp_path / "run", "Slow" if seed % 2 else "Model", rng.choice([1, 2, 4]))
+        time.sleep(rng.uniform(0.1, 1.2))
+        controller.process.kill()
+        controller.wait()
+        assert controller.left_behind() == []
+    done = finish(tmp_path / "run")
+    assert told(done) == undisturbed
+    assert sound(tmp_path / "run")
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+@pytest.mark.parametrize("call", ["fdatasync,fsync", "rename,renameat,renameat2", "pwrite64"])
+@pytest.mark.parametrize("count", range(1, 80) if EVERY else (1, 9, 30))
+def test_a_controller_killed_at_any_system_call_that_writes_resumes_to_the_same_run(
+    tmp_path: Path, undisturbed: Any, call: str, count: int
+) -> None:
+    wrap = ("strace", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:signal=SIGKILL:when={count}")
+    killed = Controller(tmp_path / "run", wrap=wrap)
+    killed.wait()
+    if "ptrace" in killed.err:
+        pytest.skip("this machine does not let strace trace")
+    assert killed.left_behind() == []
+    for path in tmp_path.glob("run/run.sqlite"):
+        if path.stat().st_size == 0 or _without_settings(tmp_path / "run"):
+            shutil.rmtree(tmp_path / "run")  # killed before the run had begun: there is nothing to resume
+    assert told(finish(tmp_path / "run")) == undisturbed
+    assert sound(tmp_path / "run")
+
+
+def _without_settings(folder: Path) -> bool:
+    try:
+        pb.load(folder)
+    except pb.RunError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_a_run_in_order(tmp_path: Path, undisturbed: Any, number: signal.Signals, code: int) -> None:
+    controller = Controller(tmp_path / "run", "Slow")
+    wait_for(tmp_path / "run", 5)
+    controller.process.send_signal(number)
+    assert controller.wait() in (code, -number)
+    assert controller.left_behind() == []
+    assert sound(tmp_path / "run")
+    assert not pb.load(tmp_path / "run").finished
+    assert told(finish(tmp_path / "run")) == undisturbed
+
+
+def test_a_run_has_one_controller(tmp_path: Path) -> None:
+    first = Controller(tmp_path / "run", "Slow")
+    wait_for(tmp_path / "run", 1)
+    others = [Controller(tmp_path / "run") for _ in range(5)]
+    for other in others:
+        assert other.wait() == 1
+        assert f"is in use by process {first.process.pid}; stop it first" in other.err
+    assert first.wait() == 0
+    assert sound(tmp_path / "run")
+
+
+def test_a_damaged_log_is_named_or_read_right(tmp_path: Path) -> None:
+    finish(tmp_path / "run", workers=0)
+    log = tmp_path / "run" / "run.sqlite"
+    pb.load(tmp_path / "run")
+    right = told(pb.load(tmp_path / "run"))
+    whole = log.read_bytes()
+    for side in ("-wal", "-shm"):
+        Path(f"{log}{side}").unlink(missing_ok=True)
+    rng = random.Random(0)
+    refused = 0
+    for _ in range(1000 if EVERY else 200):
+        data = bytearray(whole)
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        log.write_bytes(bytes(data))
+        try:
+            read = told(pb.load(tmp_path / "run"))
+        except pb.RunError:
+            refused += 1
+        else:
+            assert read == right
+    assert refused > 20
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system takes root")
+def test_a_full_disk_is_said_and_survived(tmp_path: Path, undisturbed: Any) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)], check=False).returncode:
+        pytest.skip("this machine does not let us mount")
+    try:
+        ballast = disk / "ballast"
+        ballast.write_bytes(b"x" * 100_000)
+        controller = Controller(disk / "run")
+        assert controller.wait() != 0
+        assert controller.left_behind() == []
+        assert "StorageError" in controller.err or "No space left" in controller.err
+        ballast.unlink()
+        subprocess.run(["mount", "-o", "remount,size=8m", str(disk)], check=True)
+        assert told(finish(disk / "run")) == undisturbed
+        assert sound(disk / "run")
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_a_newer_log_is_refused_by_version(tmp_path: Path) -> None:
+    import sqlite3
+
+    run = pb.tune(models.Model, models.SPACE, population=2, intervals=1, executor=pb.Inline(), directory=tmp_path / "r")
+    with sqlite3.connect(run.directory / "run.sqlite") as database:
+        database.execute("PRAGMA user_version=99")
+    for act in (pb.load, pb.resume):
+        with pytest.raises(pb.RunError, match="log version 99, but this popbandits reads version 1"):
+            act(run.directory)

@@ -1,0 +1,122 @@
+"""Faults of user code and of workers: one agent's fault never stops or shrinks the population."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import popbandits as pb
+from popbandits.run import Executor
+from tests import models
+from tests.faults._control import sound, told
+
+METHODS = ("step", "save", "load")
+
+
+def run(folder: Path, executor: Executor, model: Any = models.Faulty, **given: Any) -> pb.Run:
+    options: dict[str, Any] = {"population": 4, "intervals": 6, "seed": 3} | given
+    return pb.tune(model, models.SPACE, executor=executor, directory=folder / "run", **options)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_killed_worker_is_replaced_and_the_run_goes_as_if_nothing_had_happened(
+    tmp_path: Path, wish: Any, undisturbed: Any, method: str
+) -> None:
+    wish(f"{method}-kill-1", f"{method}-kill-2")
+    done = run(tmp_path, pb.Processes(workers=2))
+    assert {entry.body["kind"] for entry in done.failures} == {"crash"}
+    assert len(done.failures) == 2
+    assert "SIGKILL" in done.failures[0].body["message"]
+    assert told(done) == undisturbed
+    assert sound(done.directory)
+
+
+@pytest.mark.parametrize("executor", [pb.Inline(), pb.Processes(workers=2)], ids=str)
+@pytest.mark.parametrize("method", METHODS)
+def test_an_exception_is_kept_with_its_traceback_and_tried_again(
+    tmp_path: Path, wish: Any, undisturbed: Any, executor: Executor, method: str
+) -> None:
+    wish(f"{method}-raise-1")
+    done = run(tmp_path, executor)
+    (failure,) = done.failures
+    assert failure.body["kind"] == "exception"
+    assert failure.body["message"].startswith("ValueError: asked for")
+    assert f"in {method}" in failure.body["traceback"]
+    assert told(done) == undisturbed
+
+
+@pytest.mark.parametrize("what", ["none", "text", "list", "empty"])
+def test_a_result_that_is_no_score_is_named_and_tried_again(
+    tmp_path: Path, wish: Any, undisturbed: Any, what: str
+) -> None:
+    wish(f"step-{what}-1")
+    done = run(tmp_path, pb.Inline())
+    (failure,) = done.failures
+    assert failure.body["kind"] == "result"
+    said = "step returned no 'score', but an empty dict" if what == "empty" else "'score' must be a number, but step"
+    assert said in failure.body["message"]
+    assert told(done) == undisturbed
+
+
+def test_a_nan_is_a_score_and_its_agent_is_replaced(tmp_path: Path, wish: Any) -> None:
+    wish("step-nan-1")
+    done = run(tmp_path, pb.Inline())
+    assert not done.failures
+    lost = [e for e in done.entries if e.kind == "report" and e.score != e.score]
+    assert len(lost) == 1
+    following = [c for c in done.lineage if c.agent == lost[0].agent and c.interval == (lost[0].interval or 0) + 1]
+    assert len(following) == 1
+
+
+def test_out_of_memory_is_that_agents_alone(tmp_path: Path, wish: Any, undisturbed: Any) -> None:
+    wish("step-memory-1")
+    done = run(tmp_path, pb.Processes(workers=2))
+    assert [entry.body["kind"] for entry in done.failures] == ["memory"]
+    assert told(done) == undisturbed
+
+
+def test_an_agent_that_never_succeeds_is_replaced_from_a_donor(tmp_path: Path, wish: Any) -> None:
+    wish("load-raise-1", "load-raise-2", "load-raise-3")
+    done = run(tmp_path, pb.Inline())
+    assert len(done.failures) == 3
+    assert done.finished
+    assert len(done.history) == 24
+    assert sum(entry.score != entry.score for entry in done.entries if entry.kind == "report") == 1
+    assert sound(done.directory)
+
+
+def test_a_hang_is_ended_at_the_deadline(tmp_path: Path, wish: Any, undisturbed: Any) -> None:
+    wish("step-hang-1")
+    done = run(tmp_path, pb.Processes(workers=2, deadline=1.5))
+    assert [entry.body["kind"] for entry in done.failures] == ["hang"]
+    assert told(done) == undisturbed
+
+
+def test_when_every_agent_fails_the_run_ends_and_says_why(tmp_path: Path) -> None:
+    with pytest.raises(pb.TrainableError, match=r"every agent failed 2 times .* RuntimeError: this never works"):
+        run(tmp_path, pb.Processes(workers=2), models.AlwaysFails, retries=1)
+    assert len(pb.load(tmp_path / "run").failures) >= 8
+
+
+def test_a_damaged_checkpoint_is_put_aside_and_the_one_before_is_used(tmp_path: Path) -> None:
+    done = run(tmp_path, pb.Inline(), models.Model)
+    folder = done.directory
+    # Cut the log back to before the end, so that there is something left to train from these checkpoints.
+    import sqlite3
+
+    with sqlite3.connect(folder / "run.sqlite") as database:
+        last = database.execute("SELECT max(seq) FROM events WHERE kind = 'decision'").fetchone()[0]
+        database.execute("DELETE FROM events WHERE seq >= ?", (last - 4,))
+    wanted = [a["load"] for a in pb.load(folder).entries[-1].body["actions"]]
+    victim = folder / "checkpoints" / wanted[0] / "state"
+    data = bytearray(victim.read_bytes())
+    data[3] ^= 1
+    victim.write_bytes(bytes(data))
+    again = pb.resume(folder, executor=pb.Inline())
+    assert again.finished
+    assert len(again.history) == 24
+    assert "does not match its hash" in again.failures[0].body["message"]
+    assert (folder / "checkpoints" / f".damaged-{wanted[0]}").is_dir()
+    fallbacks = {failure.body["load"] for failure in again.failures}
+    assert len(fallbacks) == 1  # every agent that was to load it falls back to the same one
+    assert None not in fallbacks
