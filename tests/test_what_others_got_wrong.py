@@ -2,6 +2,7 @@
 
 import inspect
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import popbandits as pb
 from popbandits.bandit import UpperConfidenceBound, paper_beta
 from popbandits.gp import Kernel, Posterior, Rows, Theta, fit, standardise
-from popbandits.population import Decision, Event, Job, Population, View
+from popbandits.population import Decision, Event, Population, View
 from popbandits.problems import MovingPeak, simulate
 from popbandits.strategies._evidence import finished, in_training
 from tests.drive import decisions, make, run, state
@@ -71,7 +72,7 @@ def test_agents_that_keep_training_are_conditioned_on_without_labels() -> None:
     population = make(pb.PB2(), 4, 9, sync=False)
     run(population, most=13)
     view = view_of(population)
-    waiting = in_training(view, view.training.values())
+    waiting = in_training(view)
     assert len(waiting) == 4
     evidence = finished(view, 1000)
     kernel, theta = Kernel((False, False)), Theta(1.0, (0.3, 0.3), 0.1, 0.1)
@@ -89,7 +90,7 @@ def test_the_question_is_about_the_interval_to_come() -> None:
     run(population, most=8)
     view = view_of(population)
     assert {job.interval for job in view.training.values()} == {3}
-    waiting = in_training(view, view.training.values())
+    waiting = in_training(view)
     assert set(waiting.t) == {3.0}
     assert finished(view, 1000).rows.t.max() == 2.0
 
@@ -220,10 +221,10 @@ def test_pending_agents_are_those_that_train_not_those_replaced() -> None:
     copied = [agent for agent, job in jobs.items() if job.source != agent]
     assert len(copied) == 1
     view = view_of(population)
-    keepers = [Job(a, 2, {}, view.history.points[view.last[a]], a, view.last[a]) for a in range(4) if a not in copied]
-    assert [tuple(row) for row in in_training(view, keepers).u] == [
-        tuple(view.history.points[view.last[agent]]) for agent in range(4) if agent not in copied
-    ]
+    keepers = [agent for agent in range(4) if agent not in copied]
+    waiting = in_training(replace(view, training={}), keepers)
+    assert waiting.u.tolist() == [view.history.points[view.last[agent]].tolist() for agent in keepers]
+    assert waiting.before.tolist() == [view.last[agent] for agent in keepers]
 
 
 @pytest.mark.slow

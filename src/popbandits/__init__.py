@@ -1,5 +1,8 @@
 """Train a population of models once and learn the schedule of their hyperparameters in that one run."""
 
+import importlib
+from typing import TYPE_CHECKING
+
 from popbandits._errors import (
     BoundsError,
     ChoiceError,
@@ -17,21 +20,23 @@ from popbandits._errors import (
 )
 from popbandits._version import __version__ as __version__
 from popbandits.population import Action, Decision, Population, Report
-from popbandits.run import (
-    Callback,
-    Inline,
-    Processes,
-    Run,
-    Trainable,
-    check_trainable,
-    functional,
-    load,
-    replay,
-    resume,
-    tune,
-)
 from popbandits.space import Choice, Float, Int, Space
 from popbandits.strategies import ASHA, PB2, PBT, BayesOpt, RandomSearch
+
+if TYPE_CHECKING:
+    from popbandits.run import (
+        Callback,
+        Inline,
+        Processes,
+        Run,
+        Trainable,
+        check_trainable,
+        functional,
+        load,
+        replay,
+        resume,
+        tune,
+    )
 
 __all__ = [
     "ASHA",
@@ -72,3 +77,10 @@ __all__ = [
     "resume",
     "tune",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import the engine when it is first asked for: whoever uses the core alone need not wait for it."""
+    if name not in __all__:
+        raise AttributeError(f"module 'popbandits' has no attribute {name!r}")
+    return getattr(importlib.import_module("popbandits.run"), name)

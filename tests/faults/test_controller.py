@@ -98,6 +98,31 @@ def test_a_run_has_one_controller(tmp_path: Path) -> None:
     assert sound(tmp_path / "run")
 
 
+@pytest.mark.parametrize("harm", ["flip", "cut", "remove", "manifest"])
+def test_a_damaged_checkpoint_is_put_aside_and_the_one_before_is_used(tmp_path: Path, harm: str) -> None:
+    folder = tmp_path / "run"
+    Controller(folder, workers=0, POPBANDITS_FAILPOINT="committed:16").wait()
+    wanted = [action["load"] for action in pb.load(folder).entries[-1].body["actions"]]
+    twice = max(wanted, key=wanted.count)  # the donor's: two agents are to load it
+    victim = folder / "checkpoints" / twice / ("manifest.json" if harm == "manifest" else "state")
+    data = bytearray(victim.read_bytes())
+    data[3] ^= 1
+    if harm == "remove":
+        victim.unlink()
+    else:
+        victim.write_bytes(bytes(data[:-1]) if harm == "cut" else bytes(data))
+    assert not sound(folder)
+    again = pb.resume(folder, executor=pb.Inline())
+    assert again.finished
+    assert len(again.history) == 24
+    assert {failure.body["kind"] for failure in again.failures} == {"checkpoint"}
+    assert len(again.failures) == wanted.count(twice) == 2
+    assert (folder / "checkpoints" / f".damaged-{twice}").is_dir()
+    fallbacks = {failure.body["load"] for failure in again.failures}
+    assert len(fallbacks) == 1  # both fall back to the same one
+    assert None not in fallbacks
+
+
 def test_a_damaged_log_is_named_or_read_right(tmp_path: Path) -> None:
     finish(tmp_path / "run", workers=0)
     log = tmp_path / "run" / "run.sqlite"

@@ -96,27 +96,3 @@ def test_when_every_agent_fails_the_run_ends_and_says_why(tmp_path: Path) -> Non
     with pytest.raises(pb.TrainableError, match=r"every agent failed 2 times .* RuntimeError: this never works"):
         run(tmp_path, pb.Processes(workers=2), models.AlwaysFails, retries=1)
     assert len(pb.load(tmp_path / "run").failures) >= 8
-
-
-def test_a_damaged_checkpoint_is_put_aside_and_the_one_before_is_used(tmp_path: Path) -> None:
-    done = run(tmp_path, pb.Inline(), models.Model)
-    folder = done.directory
-    # Cut the log back to before the end, so that there is something left to train from these checkpoints.
-    import sqlite3
-
-    with sqlite3.connect(folder / "run.sqlite") as database:
-        last = database.execute("SELECT max(seq) FROM events WHERE kind = 'decision'").fetchone()[0]
-        database.execute("DELETE FROM events WHERE seq >= ?", (last - 4,))
-    wanted = [a["load"] for a in pb.load(folder).entries[-1].body["actions"]]
-    victim = folder / "checkpoints" / wanted[0] / "state"
-    data = bytearray(victim.read_bytes())
-    data[3] ^= 1
-    victim.write_bytes(bytes(data))
-    again = pb.resume(folder, executor=pb.Inline())
-    assert again.finished
-    assert len(again.history) == 24
-    assert "does not match its hash" in again.failures[0].body["message"]
-    assert (folder / "checkpoints" / f".damaged-{wanted[0]}").is_dir()
-    fallbacks = {failure.body["load"] for failure in again.failures}
-    assert len(fallbacks) == 1  # every agent that was to load it falls back to the same one
-    assert None not in fallbacks

@@ -90,11 +90,13 @@ def _imported(name: str) -> Any:
 
 
 class HistoryLog:
-    """A history that grows: arrays with room to spare, doubled when full."""
+    """A history that grows: rows are kept as they come and moved into arrays, with room to spare, when it is read."""
 
     def __init__(self, space: Space) -> None:
         self.space = space
         self.n = 0
+        """The number of rows."""
+        self._new: list[tuple[Any, ...]] = []
         room = 64
         whole = {"agent", "interval", "donor", "before"}
         self._columns: dict[str, NDArray[Any]] = {}
@@ -103,23 +105,31 @@ class HistoryLog:
                 shape = (room, space.dim) if field.name in {"points", "values"} else (room,)
                 self._columns[field.name] = np.empty(shape, dtype=np.int64 if field.name in whole else np.float64)
 
-    def append(self, **row: Any) -> None:
-        """Add one row, given by the names of the columns."""
-        if self.n == len(self._columns["agent"]):
-            for name, column in self._columns.items():
-                self._columns[name] = np.concatenate([column, np.empty_like(column)])
-        for name, column in self._columns.items():
-            column[self.n] = row[name]
+    def append(self, row: tuple[Any, ...]) -> None:
+        """Add one row: the columns of `History` in their order, but for the space."""
+        self._new.append(row)
         self.n += 1
-
-    def score(self, row: int) -> float:
-        """Return the score of one row."""
-        return float(self._columns["score"][row])
 
     def view(self) -> History:
         """Return the rows so far: views without a copy, which later rows do not change."""
+        self._move()
         columns = {}
         for name, column in self._columns.items():
             columns[name] = column[: self.n]
             columns[name].flags.writeable = False
         return History(self.space, **columns)
+
+    def _move(self) -> None:
+        if not self._new:
+            return
+        old = self.n - len(self._new)
+        for values, (name, column) in zip(zip(*self._new, strict=True), self._columns.items(), strict=True):
+            room = len(column)
+            while room < self.n:
+                room *= 2
+            if room > len(column):
+                grown = np.empty((room, *column.shape[1:]), dtype=column.dtype)
+                grown[:old] = column[:old]
+                self._columns[name] = grown
+            self._columns[name][old : self.n] = values
+        self._new = []

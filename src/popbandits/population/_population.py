@@ -59,6 +59,8 @@ class Population:
         self._last = [-1] * self.size
         self._reports = [0] * self.size
         self._training: dict[int, Job] = {}
+        self._latest: dict[int, Job] = {}
+        self._scores: dict[int, float] = {}
         self._due: set[int] = set()
         self._started = False
 
@@ -179,20 +181,14 @@ class Population:
 
     def _record(self, report: Report) -> None:
         job = self._training.pop(report.agent)
-        before = self._log.score(job.before) if job.before >= 0 else math.nan
-        with np.errstate(invalid="ignore", over="ignore"):
-            improvement = float(np.float64(report.score) - before)
+        donor = -1 if job.source is None else job.source
+        improvement = report.score - job.score_before
         self._log.append(
-            agent=report.agent,
-            interval=report.interval,
-            score=report.score,
-            donor=-1 if job.source is None else job.source,
-            before=job.before,
-            improvement=improvement,
-            points=job.point,
-            values=self.space.to_values(job.hparams),
+            (report.agent, report.interval, report.score, donor, job.before, improvement, job.point, job.values)
         )
         self._last[report.agent] = self._log.n - 1
+        self._latest[report.agent] = job
+        self._scores[report.agent] = report.score
         self._reports[report.agent] += 1
         self._due.add(report.agent)
 
@@ -203,14 +199,18 @@ class Population:
         for action in decision.actions:
             if action.stop or action.hparams is None:
                 continue
-            self._training[action.agent] = Job(
-                action.agent,
-                self._reports[action.agent] + 1,
-                action.hparams,
-                self.space.encode(action.hparams),
-                action.source,
-                -1 if action.source is None else self._last[action.source],
+            source = action.source
+            before, score = (
+                (-1, math.nan) if source is None else (self._last[source], self._scores.get(source, math.nan))
             )
+            latest = self._latest.get(action.agent)
+            if latest is not None and latest.hparams == action.hparams:
+                point, values = latest.point, latest.values  # most agents keep their hparams
+            else:
+                point, values = self.space.encode(action.hparams), self.space.to_values(action.hparams)
+            interval = self._reports[action.agent] + 1
+            job = Job(action.agent, interval, action.hparams, point, values, source, before, score)
+            self._training[action.agent] = job
 
 
 def _whole(name: str, value: Any, least: int) -> int:

@@ -18,16 +18,20 @@ class Job:
         agent, interval: who, and which interval.
         hparams: with what.
         point: the hparams in the unit cube, shape (dim,).
+        values: the hparams as numbers in the user's units, see `Space.to_values`.
         source: whose weights it began with; None for fresh ones.
         before: the row of the score it began with; -1 when there was none.
+        score_before: that score; nan when there was none.
     """
 
     agent: int
     interval: int
     hparams: Hparams
     point: Floats
+    values: list[float]
     source: int | None
     before: int
+    score_before: float
 
 
 @dataclass(frozen=True)

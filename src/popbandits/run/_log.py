@@ -1,7 +1,7 @@
 """The log: one SQLite file with one row an event, durable when `commit` returns.
 
     settings   what the run was started with, one JSON object
-    events     seq, kind (decision, report, failure, note), agent, interval, score, time, body (JSON), crc
+    events     seq, kind (decision, report, failure, note), agent, interval, score, checkpoint, time, body (JSON), crc
 
 Rows are only ever added. Each carries a checksum of itself, so that damage is named and never taken for a shorter run.
 """
@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ _TABLES = """
 CREATE TABLE settings (body TEXT NOT NULL);
 CREATE TABLE events (
     seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, agent INTEGER, interval INTEGER, score REAL,
-    time REAL NOT NULL, body TEXT NOT NULL, crc INTEGER NOT NULL
+    checkpoint TEXT, time REAL NOT NULL, body TEXT NOT NULL, crc INTEGER NOT NULL
 );
 """
 
@@ -37,18 +38,25 @@ class Entry:
 
     Args:
         kind: "decision", "report", "failure" or "note".
-        body: everything else, as plain JSON.
-        agent, interval, score: where they apply. A score that is nan is kept as such.
+        given: everything else, as plain JSON or its text: a long log is read without parsing what nobody asks for.
+        agent, interval, score, checkpoint: where they apply. A score that is nan is kept as such.
         seq, time: given by the log.
     """
 
     kind: str
-    body: dict[str, Any]
+    given: dict[str, Any] | str = field(repr=False)
     agent: int | None = None
     interval: int | None = None
     score: float | None = None
+    checkpoint: str | None = None
     seq: int = 0
     time: float = field(default=0.0, compare=False)
+
+    @cached_property
+    def body(self) -> dict[str, Any]:
+        """Everything else, as plain JSON."""
+        body: dict[str, Any] = json.loads(self.given) if isinstance(self.given, str) else self.given
+        return body
 
 
 class Log:
@@ -121,8 +129,8 @@ class Log:
             body = json.dumps(entry.body)
             # SQLite has no nan: a report without a score is one whose score was nan.
             score = None if entry.score is None or math.isnan(entry.score) else entry.score
-            row = (seq, entry.kind, entry.agent, entry.interval, score, time.time(), body)
-            self._database.execute("INSERT INTO events VALUES (?,?,?,?,?,?,?,?)", (*row, _crc(row)))
+            row = (seq, entry.kind, entry.agent, entry.interval, score, entry.checkpoint, time.time(), body)
+            self._database.execute("INSERT INTO events VALUES (?,?,?,?,?,?,?,?,?)", (*row, _crc(row)))
             self._seq = seq
 
     def commit(self) -> None:
@@ -141,12 +149,12 @@ class Log:
         with _named(self.folder):
             expected = after + 1
             for row in self._database.execute("SELECT * FROM events WHERE seq > ? ORDER BY seq", (after,)):
-                if row[0] != expected or row[7] != _crc(row[:7]):
+                if row[0] != expected or row[8] != _crc(row[:8]):
                     raise RunError(f"the log of {self.folder} is damaged at event {expected}")
                 expected += 1
-                seq, kind, agent, interval, score, when, body = row[:7]
+                seq, kind, agent, interval, score, checkpoint, when, body = row[:8]
                 score = math.nan if kind == "report" and score is None else score
-                yield Entry(kind, json.loads(body), agent, interval, score, seq, when)
+                yield Entry(kind, body, agent, interval, score, checkpoint, seq, when)
 
     def check(self) -> None:
         """Refuse a damaged file.

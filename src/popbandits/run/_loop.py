@@ -100,13 +100,8 @@ class Controller:
         publish(self._folder, task.save)
         failpoint("published")
         self._given_up = 0
-        body = {
-            "checkpoint": task.save,
-            "attempt": task.attempt,
-            "metrics": outcome.metrics,
-            "seconds": outcome.seconds,
-        }
-        return Entry("report", body, task.agent, task.interval, outcome.score)
+        body = {"attempt": task.attempt, "metrics": outcome.metrics, "seconds": outcome.seconds}
+        return Entry("report", body, task.agent, task.interval, outcome.score, task.save)
 
     def _failure(self, outcome: Failed) -> Entry | None:
         """Log a failure; return the report of an agent that is given up, or None when it is tried again."""
@@ -130,8 +125,8 @@ class Controller:
                 f"every agent failed {self._settings.retries + 1} times in a row; the last was agent {task.agent} "
                 f"in interval {task.interval}: {outcome.message}"
             )
-        body = {"checkpoint": task.load, "attempt": task.attempt, "metrics": {}, "seconds": [0.0, 0.0, 0.0]}
-        return Entry("report", body, task.agent, task.interval, math.nan)
+        body = {"attempt": task.attempt, "metrics": {}, "seconds": [0.0, 0.0, 0.0]}
+        return Entry("report", body, task.agent, task.interval, math.nan, task.load)
 
     def _decided(self, actions: list[Action]) -> None:
         """Log a decision with the checkpoints its actions refer to."""
@@ -191,7 +186,7 @@ class Controller:
                 self._loads[action["agent"]] = action["load"]
                 self._attempts[action["agent"]] = 0
         elif entry.kind == "report" and entry.agent is not None and entry.score is not None:
-            self._keeper.reported(entry.agent, self._settings.sign * entry.score, entry.body["checkpoint"])
+            self._keeper.reported(entry.agent, self._settings.sign * entry.score, entry.checkpoint)
         elif entry.kind == "failure" and entry.agent is not None:
             self._attempts[entry.agent] = entry.body["attempt"]
             if "damaged" in entry.body:

@@ -190,7 +190,7 @@ class Run:
 
     def _checkpoint(self, row: int) -> Path | None:
         reports = [entry for entry in self.entries if entry.kind == "report"]
-        name = reports[row].body["checkpoint"]
+        name = reports[row].checkpoint
         path = self.directory / CHECKPOINTS / str(name)
         return path if name is not None and path.exists() else None
 

@@ -4,14 +4,14 @@ The first interval of fresh weights has no score before it. All fresh agents beg
 better than its peers, and no more: their improvements are centred on the mean of the others'.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from popbandits._types import Floats
 from popbandits.gp import Rows, standardise
-from popbandits.population import Job, View
+from popbandits.population import View
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,15 @@ def finished(view: View, window: int) -> Evidence:
     return Evidence(rows, standard, unit)
 
 
-def in_training(view: View, jobs: Iterable[Job]) -> Rows:
-    """Return agents that are training, or will be, as rows whose outcome is not known yet."""
-    jobs = list(jobs)
-    ids = len(view.history) + np.arange(len(jobs))
+def in_training(view: View, keepers: Sequence[int] = ()) -> Rows:
+    """Return the agents that are training, and those that keep their hparams, as rows without an outcome yet."""
+    jobs = [(job.point, job.interval, job.before) for job in view.training.values()]
+    for agent in keepers:
+        row = view.last[agent]
+        jobs.append((view.history.points[row], int(view.history.interval[row]) + 1, row))
     return Rows(
-        np.array([job.point for job in jobs]).reshape(len(jobs), view.space.dim),
-        np.array([float(job.interval) for job in jobs]),
-        ids,
-        np.array([job.before for job in jobs], dtype=np.int64),
+        np.array([point for point, _, _ in jobs]).reshape(len(jobs), view.space.dim),
+        np.array([float(interval) for _, interval, _ in jobs]),
+        len(view.history) + np.arange(len(jobs)),
+        np.array([before for _, _, before in jobs], dtype=np.int64),
     )

@@ -15,7 +15,7 @@ from popbandits._random import generator, quasi_random
 from popbandits._types import Floats
 from popbandits.bandit import Box, Request, UpperConfidenceBound, choose_batch, paper_beta, theorem_beta
 from popbandits.gp import Kernel, Posterior, Theta, block_length, fit
-from popbandits.population import Action, Decision, Job, View
+from popbandits.population import Action, Decision, View
 from popbandits.strategies._checks import check_number, options
 from popbandits.strategies._copying import copy_step, keep, next_interval, spent, start_at_random, stop
 from popbandits.strategies._evidence import finished, in_training
@@ -123,8 +123,7 @@ class PB2:
                 for agent in explorers
             ]
             return np.array(chosen), learned | {"fallbacks": fallbacks + len(explorers)}
-        jobs = [*view.training.values(), *(_job(view, agent) for agent in keepers)]
-        posterior = posterior.while_training(in_training(view, jobs))
+        posterior = posterior.while_training(in_training(view, keepers))
         requests = [
             Request(
                 self._box(view, kernel, theta, agent, sources, size),
@@ -162,9 +161,3 @@ def _warm_start(kernel: Kernel, notes: Mapping[str, Any]) -> Theta | None:
     if learned is None or len(learned["lengthscales"]) != kernel.n_numeric:
         return None
     return Theta(**{**learned, "lengthscales": tuple(learned["lengthscales"])})
-
-
-def _job(view: View, agent: int) -> Job:
-    """Return what a keeper will train: its own weights and hparams, one interval on."""
-    row = view.last[agent]
-    return Job(agent, next_interval(view, agent), {}, view.history.points[row], agent, row)
