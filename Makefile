@@ -46,6 +46,7 @@ test: check
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.imports
 	$(BIN)/python -m benchmarks.decision
+	$(BIN)/python -m benchmarks.engine
 	$(BIN)/popbandits bench quality
 
 figures: $(VENV)/.bench

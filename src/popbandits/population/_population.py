@@ -118,7 +118,10 @@ class Population:
         population = cls(space, strategy, size=size, intervals=intervals, seed=seed, sync=sync)
         for event in events:
             if isinstance(event, Report):
-                population._record(population._checked(event.agent, event.score, event.interval))
+                job = population._training.get(event.agent)
+                if job is None or job.interval != event.interval:
+                    population._checked(event.agent, event.score, event.interval)  # says what does not fit
+                population._record(event)
             else:
                 population._apply(event)
         return population

@@ -182,7 +182,8 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def _crc(row: tuple[Any, ...]) -> int:
-    return zlib.crc32(repr(row).encode())
+    *short, body = row
+    return zlib.crc32(body.encode(), zlib.crc32(repr(short).encode()))
 
 
 @contextmanager
