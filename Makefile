@@ -8,11 +8,12 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help setup run test check bench figures clean
+.PHONY: help setup run test faults check bench figures clean
 
 help:
-	@echo "make run      learn a moving optimum with PB2, and compare strategies (one minute)"
+	@echo "make run      train four agents on a small problem and show the schedule they learned"
 	@echo "make test     check and test everything"
+	@echo "make faults   every fault: kills at every write, at random, byte flips (half an hour)"
 	@echo "make check    format, lint, types and layers only"
 	@echo "make bench    speed against Ray's PB2, and quality on problems with a known optimum"
 	@echo "make figures  the figures of the README and the docs"
@@ -32,7 +33,8 @@ $(VENV)/.bench: $(VENV)/.ready
 	@touch $@
 
 run: setup
-	$(BIN)/popbandits bench quality --problems peak-3d,noisy-sgd,mixed --seeds 10
+	$(BIN)/popbandits run noisy-sgd --population 4 --intervals 20
+	$(BIN)/popbandits schedule "$$(ls -td runs/NoisySGDAgent-* | head -n 1)"
 
 check: setup
 	$(BIN)/ruff format --check --quiet .
@@ -42,6 +44,9 @@ check: setup
 
 test: check
 	$(BIN)/pytest -n 2
+
+faults: setup
+	POPBANDITS_ALL_FAULTS=1 $(BIN)/pytest -n 2 tests/faults
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.imports

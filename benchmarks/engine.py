@@ -94,8 +94,9 @@ def whole_run(with_ray: bool) -> None:
     print(f"4 agents x 20 intervals, every report durable, a checkpoint each: {ours:.2f} s from command to exit")
     print(f"import numpy, scipy.linalg: {imports:.2f} s; 3 x that + 2 s = {3 * imports + 2:.2f} s")
     if with_ray:
-        peer = timed([python, "-m", "benchmarks.ray_tune_run"])
-        print(f"the same with Ray Tune's PB2: {peer:.1f} s, {peer / ours:.0f}x")
+        for option in ("", "--reuse-actors"):
+            peer = timed([python, "-m", "benchmarks.ray_tune_run", *option.split()])
+            print(f"the same with Ray Tune's PB2 {option or 'as it comes'}: {peer:.1f} s, {peer / ours:.0f}x")
 
 
 CLI = "from popbandits.cli import main; main()"

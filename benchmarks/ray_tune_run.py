@@ -1,6 +1,10 @@
-"""The peer: 4 trials x 20 intervals that do nothing under Ray Tune's synchronous PB2, a checkpoint each."""
+"""The peer: 4 trials x 20 intervals that do nothing under Ray Tune's synchronous PB2, a checkpoint each.
+
+--reuse-actors keeps the actor of a trial that copies another; Ray's default is to start a new one.
+"""
 
 import json
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -42,7 +46,7 @@ def main() -> None:
         tune.Tuner(
             Nothing,
             param_space={"lr": tune.loguniform(1e-5, 1e-1)},
-            tune_config=tune.TuneConfig(scheduler=scheduler, num_samples=4, reuse_actors=True),
+            tune_config=tune.TuneConfig(scheduler=scheduler, num_samples=4, reuse_actors="--reuse-actors" in sys.argv),
             run_config=tune.RunConfig(
                 stop={"training_iteration": 20},
                 storage_path=folder,

@@ -26,9 +26,10 @@ def main() -> None:
             raise
         print(f"popbandits: {error}", file=sys.stderr)
         sys.exit(_code(error))
-    except KeyboardInterrupt:
-        print("popbandits: interrupted; everything is written, and `popbandits resume` goes on", file=sys.stderr)
-        sys.exit(130)
+    except SystemExit as end:
+        if end.code in (130, 143):
+            print("popbandits: interrupted; everything is written, and `popbandits resume` goes on", file=sys.stderr)
+        raise
 
 
 def _code(error: PopbanditsError) -> int:

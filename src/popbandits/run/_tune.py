@@ -165,17 +165,18 @@ def replay(
 
 
 def _drive(folder: Path, settings: Settings, log: Log, executor: Executor, callbacks: Sequence[Callback]) -> Run:
+    interrupts = Interrupts()
     try:
-        with Interrupts() as interrupts:
+        with interrupts:
             controller = Controller(folder, settings, log, callbacks)
             for callback in callbacks:
                 callback.on_start(Run(folder))
             controller.run(executor, interrupts)
     finally:
         log.close()
-    run = Run(folder)
-    for callback in callbacks:
-        callback.on_end(run)
+        run = Run(folder)
+        for callback in callbacks:
+            callback.on_end(run)
     if interrupts.asked == signal.SIGINT:
         raise KeyboardInterrupt
     if interrupts.asked is not None:

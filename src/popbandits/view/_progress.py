@@ -105,10 +105,12 @@ def table(state: RunState) -> Group:
         shown = ranked[:_MOST_ROWS]
     for agent in shown:
         grid.add_row(*_row(agent))
-    parts: list[Table | Text | ProgressBar] = [grid]
+    parts: list[Table | Text] = [grid]
     if len(state.agents) > len(shown):
         parts.append(Text(f"and {len(state.agents) - len(shown)} agents more; these lead", style="dim"))
-    parts.append(ProgressBar(total=state.budget, completed=state.reports, width=60))
+    bar = Table.grid()  # a bar alone would leave the cursor on its line
+    bar.add_row(ProgressBar(total=state.budget, completed=state.reports, width=60))
+    parts.append(bar)
     parts.append(Text(_summary(state)))
     return Group(*parts)
 

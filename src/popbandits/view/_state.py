@@ -15,6 +15,7 @@ class AgentState:
     agent: int
     interval: int = 0
     score: float | None = None
+    score_before: float | None = None
     change: float | None = None
     hparams: dict[str, Any] = field(default_factory=dict)
     copied: int | None = None
@@ -51,6 +52,7 @@ class RunState:
                 agent.state = "done" if action["stop"] else "training"
                 agent.hparams = action["hparams"] or agent.hparams
                 source = action["source"]
+                agent.score_before = None if source is None else self.agents[source].score
                 agent.copied = source if source is not None and source != agent.agent else None
         elif entry.agent is not None:
             agent = self.agents[entry.agent]
@@ -78,7 +80,7 @@ class RunState:
         assert score is not None
         self.reports += 1
         agent.state = "waiting"
-        agent.change = None if agent.score is None else score - agent.score
+        agent.change = None if agent.score_before is None else score - agent.score_before
         agent.score = score
         sign = self.settings.sign
         if math.isfinite(score) and (self.best is None or sign * score > sign * self.best[0]):

@@ -1,0 +1,82 @@
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import popbandits as pb
+from popbandits.run import Settings, Target
+from popbandits.view import Lines, Live
+from popbandits.view._progress import table
+from popbandits.view._state import RunState
+from tests import models
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("size", [4, 64])
+def test_the_table_is_readable_with_few_and_many_agents_at_80_columns(tmp_path: Path, size: int, width: int) -> None:
+    run = pb.tune(
+        models.Model, models.SPACE, population=size, intervals=3, executor=pb.Inline(), directory=tmp_path / "run"
+    )
+    state = RunState(run.settings)
+    state.resumed(run.entries)
+    out = io.StringIO()
+    Console(file=out, width=width, force_terminal=False).print(table(state))
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    assert lines[0].split()[:3] == ["agent", "interval", "score"]
+    assert len(lines) <= 24
+    assert f"{3 * size}/{3 * size} reports, best score" in out.getvalue()
+    assert ("agents more; these lead" in out.getvalue()) == (size == 64)
+
+
+def test_the_change_after_a_copy_counts_from_the_donors_score(tmp_path: Path) -> None:
+    run = pb.tune(
+        models.Model, models.SPACE, population=4, intervals=3, executor=pb.Inline(), directory=tmp_path / "run"
+    )
+    state = RunState(run.settings)
+    state.resumed(run.entries)
+    for agent in state.agents:
+        assert agent.change == pytest.approx(run.history.improvement[run.history.agent == agent.agent][-1])
+
+
+def test_live_and_lines_tell_the_same_run(tmp_path: Path) -> None:
+    out, screen = io.StringIO(), io.StringIO()
+    console = Console(file=screen, width=100, force_terminal=True, color_system=None)
+    pb.tune(
+        models.Model,
+        models.SPACE,
+        population=2,
+        intervals=3,
+        executor=pb.Inline(),
+        directory=tmp_path / "run",
+        callbacks=[Lines(out), Live(console)],
+    )
+    assert [line.split(",")[0] for line in out.getvalue().splitlines()[1:]] == [
+        "2/6 reports",
+        "4/6 reports",
+        "6/6 reports",
+    ]
+    assert "6/6 reports" in screen.getvalue()
+
+
+def test_a_failure_is_shown_where_it_happens(tmp_path: Path) -> None:
+    out = io.StringIO()
+    with pytest.raises(pb.TrainableError):
+        pb.tune(
+            models.AlwaysFails,
+            models.SPACE,
+            population=2,
+            intervals=3,
+            executor=pb.Inline(),
+            directory=tmp_path / "run",
+            callbacks=[Lines(out)],
+        )
+    assert "agent 0, interval 1, attempt 1: RuntimeError: this never works" in out.getvalue()
+
+
+def test_a_run_that_has_not_begun_is_shown_too() -> None:
+    state = RunState(Settings(Target("m", ("C",)), models.SPACE, pb.PB2(), 3, 5))
+    out = io.StringIO()
+    Console(file=out, width=80).print(table(state))
+    assert "0/15 reports" in out.getvalue()
