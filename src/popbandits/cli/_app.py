@@ -5,6 +5,7 @@ import typer
 from popbandits.cli._bench import bench
 from popbandits.cli._life import life
 from popbandits.cli._look import look
+from popbandits.cli._paper import paper
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -16,3 +17,4 @@ app = typer.Typer(
 for part in (life, look):
     app.registered_commands += part.registered_commands
 app.add_typer(bench, name="bench")
+app.add_typer(paper, name="paper")

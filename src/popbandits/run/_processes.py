@@ -15,6 +15,7 @@ from popbandits._errors import OptionError, TrainableError
 from popbandits.run._executor import Assignment, Failed, Outcome, Task
 from popbandits.run._wire import receive, send, unpack_outcome
 
+_XLA = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 

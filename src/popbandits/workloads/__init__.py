@@ -1,0 +1,1 @@
+"""The paper's tasks as trainables. They need the extra `rl`: pip install 'popbandits[rl]'."""

@@ -1,0 +1,339 @@
+"""Proximal Policy Optimisation as a trainable (section 5.1 of the paper): JAX, EnvPool, one core.
+
+Read from top to bottom: the network, the loss, the update, then the agent that collects and learns. An interval is
+50,000 environment steps, counted, not assumed. Batch size, learning rate, GAE λ and clip ε may change at any interval:
+nothing recompiles, since the update works on a buffer of fixed size and loops as often as there are minibatches.
+
+    N environments    T steps of each in a rollout    O observation    A action
+
+A checkpoint holds the weights, the optimiser, the normalisers, the random state, the counters, the returns of the last
+100 episodes and the unfinished batch. EnvPool cannot save an environment: after a load, episodes in progress begin
+anew.
+"""
+
+import os
+
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
+
+import difflib
+import json
+from collections import deque
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from popbandits._errors import TrainableError
+from popbandits._types import Hparams
+from popbandits.space import Float, Int, Space
+
+try:
+    import envpool
+    import jax
+    import jax.numpy as jnp
+    import optax
+except ModuleNotFoundError as missing:
+    raise TrainableError(f"PPO needs {missing.name}; install it with: pip install 'popbandits[rl]'") from None
+
+ENVIRONMENTS = 50
+INTERVAL = 50_000
+MINIBATCH = 128
+PASSES = 10
+HIDDEN = 32
+DISCOUNT = 0.99
+VALUE_COST = 0.5
+MAX_GRADIENT = 0.5
+ROOM = 65_536  # transitions that the compiled update has room for; a larger batch doubles it
+
+# The network: two hidden layers for the policy, two for the value. The same code acts (numpy) and learns (jax).
+
+
+def init_weights(rng: np.random.Generator, observation: int, action: int) -> dict[str, Any]:
+    """Return fresh weights: orthogonal-like scaled normals, small for the last policy layer."""
+
+    def layer(inputs: int, outputs: int, gain: float) -> dict[str, Any]:
+        q, _ = np.linalg.qr(rng.standard_normal((max(inputs, outputs), min(inputs, outputs))))
+        w = q if inputs >= outputs else q.T
+        return {"w": (gain * w[:inputs, :outputs]).astype(np.float32), "b": np.zeros(outputs, np.float32)}
+
+    def net(outputs: int, gain: float) -> list[dict[str, Any]]:
+        root2 = 2**0.5
+        return [layer(observation, HIDDEN, root2), layer(HIDDEN, HIDDEN, root2), layer(HIDDEN, outputs, gain)]
+
+    return {"policy": net(action, 0.01), "value": net(1, 1.0), "log_std": np.zeros(action, np.float32)}
+
+
+def forward(xp: Any, layers: list[dict[str, Any]], x: Any) -> Any:
+    """Return a net's output for observations, (…, O) to (…, outputs); xp is numpy or jax.numpy."""
+    for layer in layers[:-1]:
+        x = xp.tanh(x @ layer["w"] + layer["b"])
+    return x @ layers[-1]["w"] + layers[-1]["b"]
+
+
+def log_density(xp: Any, action: Any, mean: Any, log_std: Any) -> Any:
+    """Return the log-density of actions under the policy, (…, A) to (…)."""
+    z = (action - mean) / xp.exp(log_std)
+    return -0.5 * (z**2 + xp.log(2 * xp.pi)).sum(-1) - log_std.sum()
+
+
+# Learning: the clipped surrogate loss, Adam, and as many minibatches as there are.
+
+optimiser = optax.chain(optax.clip_by_global_norm(MAX_GRADIENT), optax.scale_by_adam(eps=1e-5))
+
+
+def loss(weights: Any, batch: dict[str, Any], clip: Any) -> Any:
+    """Return PPO's clipped loss plus the value's squared error on a minibatch."""
+    mean = forward(jnp, weights["policy"], batch["observation"])
+    ratio = jnp.exp(log_density(jnp, batch["action"], mean, weights["log_std"]) - batch["log_density"])
+    gain = batch["advantage"]
+    surrogate = jnp.minimum(ratio * gain, jnp.clip(ratio, 1 - clip, 1 + clip) * gain)
+    value = forward(jnp, weights["value"], batch["observation"])[..., 0]
+    return -surrogate.mean() + VALUE_COST * ((value - batch["target"]) ** 2).mean()
+
+
+@partial(jax.jit, donate_argnums=(0, 1))
+def learn(
+    weights: Any, moments: Any, buffer: dict[str, Any], order: Any, count: Any, rate: Any, clip: Any
+) -> tuple[Any, Any]:
+    """Return weights and optimiser after `count` minibatches; `order` has room for more (rows of MINIBATCH indices)."""
+
+    def one(i: Any, state: tuple[Any, Any]) -> tuple[Any, Any]:
+        weights, moments = state
+        batch = {name: column[order[i]] for name, column in buffer.items()}
+        direction, moments = optimiser.update(jax.grad(loss)(weights, batch, clip), moments)
+        return optax.apply_updates(weights, jax.tree.map(lambda d: -rate * d, direction)), moments
+
+    learned: tuple[Any, Any] = jax.lax.fori_loop(0, count, one, (weights, moments))
+    return learned
+
+
+def advantages(rewards: Any, values: Any, terminated: Any, ended: Any, lam: float) -> Any:
+    """Return generalised advantage estimates, T x N; `values` has one row more, of what followed the last step."""
+    out = np.zeros_like(rewards)
+    running = np.zeros(rewards.shape[1], np.float32)
+    for t in range(len(rewards) - 1, -1, -1):
+        surprise = rewards[t] + DISCOUNT * values[t + 1] * ~terminated[t] - values[t]
+        running = surprise + DISCOUNT * lam * running * ~ended[t]
+        out[t] = running
+    return out
+
+
+class Normaliser:
+    """A running mean and deviation, and the clipped normalised value."""
+
+    def __init__(self, size: int) -> None:
+        self.count, self.mean, self.square = 1e-4, np.zeros(size), np.ones(size) * 1e-4
+
+    def update(self, x: Any) -> None:
+        """Take in a batch, n x size."""
+        n, mean = len(x), x.mean(axis=0)
+        off = mean - self.mean
+        total = self.count + n
+        self.square = self.square + ((x - mean) ** 2).sum(axis=0) + off**2 * self.count * n / total
+        self.mean, self.count = self.mean + off * n / total, total
+
+    @property
+    def deviation(self) -> Any:
+        """The running deviation."""
+        return np.sqrt(self.square / self.count) + 1e-8
+
+    def __call__(self, x: Any) -> Any:
+        """Return normalised values within ±10."""
+        return np.clip((x - self.mean) / self.deviation, -10, 10).astype(np.float32)
+
+
+class PPO:
+    """An agent that learns one environment; subclasses name it."""
+
+    environment: ClassVar[str]
+    space: ClassVar[Space] = Space(
+        {
+            "batch_size": Int(1000, 60_000),
+            "gae_lambda": Float(0.9, 0.99),
+            "clip": Float(0.1, 0.5),
+            "lr": Float(1e-5, 1e-3, log=True),
+        }
+    )
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.envs = make_environments(self.environment, int(self.rng.integers(2**31)))
+        size, actions = self.envs.observation_space.shape[0], self.envs.action_space.shape[0]
+        self.weights: Any = init_weights(self.rng, size, actions)
+        self.moments: Any = optimiser.init(self.weights)
+        self.observations, self.returns = Normaliser(size), Normaliser(1)
+        self.steps = self.intervals = 0
+        self.episodes: deque[float] = deque(maxlen=100)
+        self._begin()
+
+    def step(self, hparams: Hparams) -> dict[str, float]:
+        """Train 50,000 environment steps; the score is the mean return of the last 100 episodes."""
+        self.intervals += 1
+        while self.steps < self.intervals * INTERVAL:
+            self._collect()
+            if self.size >= hparams["batch_size"]:
+                self._learn(hparams)
+        score = float(np.mean(self.episodes)) if self.episodes else float(self.so_far.mean())
+        return {"score": score, "steps": float(self.steps), "episodes": float(len(self.episodes))}
+
+    def _begin(self) -> None:
+        """Start every episode anew."""
+        self.now, _ = self.envs.reset()
+        self.so_far = np.zeros(ENVIRONMENTS)
+        self.discounted = np.zeros(ENVIRONMENTS)
+        self.fresh = np.zeros(ENVIRONMENTS, bool)
+        self.rollout: list[dict[str, Any]] = []
+        self.size = 0
+
+    def _collect(self) -> None:
+        """Take one step in every environment."""
+        raw = self.now
+        seen = self.observations(raw)
+        mean = forward(np, self.weights["policy"], seen)
+        log_std = self.weights["log_std"]
+        action = mean + np.exp(log_std) * self.rng.standard_normal(mean.shape, dtype=np.float32)
+        value = forward(np, self.weights["value"], seen)[:, 0]
+        self.now, reward, terminated, truncated, _ = self.envs.step(np.clip(action, -1, 1).astype(np.float32))
+        real = ~self.fresh  # EnvPool spends the step after an episode's end on the reset: it is no step of the agent
+        ended = terminated | truncated
+        self.so_far += reward * real
+        self.discounted = self.discounted * DISCOUNT + reward
+        self.observations.update(raw[real])
+        self.returns.update(self.discounted[real, None])
+        self.rollout.append(
+            {
+                "observation": seen,
+                "action": action,
+                "log_density": log_density(np, action, mean, log_std),
+                "value": value,
+                "reward": (reward / self.returns.deviation).astype(np.float32),
+                "terminated": terminated,
+                "ended": ended,
+                "real": real,
+            }
+        )
+        for i in np.flatnonzero(ended):
+            self.episodes.append(float(self.so_far[i]))
+            self.so_far[i] = self.discounted[i] = 0.0
+        self.fresh = ended
+        self.steps += int(real.sum())
+        self.size += int(real.sum())
+
+    def _learn(self, hparams: Hparams) -> None:
+        """Learn from the rollout, and forget it."""
+        columns = {name: np.stack([row[name] for row in self.rollout]) for name in self.rollout[0]}
+        last = forward(np, self.weights["value"], self.observations(self.now))[:, 0]
+        values = np.concatenate([columns["value"], last[None]])
+        gain = advantages(columns["reward"], values, columns["terminated"], columns["ended"], hparams["gae_lambda"])
+        real = columns["real"].ravel()
+        flat = {name: columns[name].reshape(real.size, -1)[real] for name in ("observation", "action")}
+        flat["log_density"] = columns["log_density"].ravel()[real]
+        flat["target"] = (gain + columns["value"]).ravel()[real]
+        gain = gain.ravel()[real]
+        flat["advantage"] = (gain - gain.mean()) / (gain.std() + 1e-8)
+        n = len(gain)
+        room = ROOM
+        while room < n:
+            room *= 2
+        buffer = {name: _padded(column, room) for name, column in flat.items()}
+        each = n // MINIBATCH
+        order = np.zeros((PASSES * room // MINIBATCH, MINIBATCH), np.int32)
+        for p in range(PASSES):
+            order[p * each : (p + 1) * each] = self.rng.permutation(n)[: each * MINIBATCH].reshape(each, MINIBATCH)
+        weights, self.moments = learn(
+            self.weights,
+            self.moments,
+            buffer,
+            order,
+            PASSES * each,
+            np.float32(hparams["lr"]),
+            np.float32(hparams["clip"]),
+        )
+        self.weights = jax.tree.map(np.array, weights)
+        self.rollout, self.size = [], 0
+
+    def save(self, path: Path) -> None:
+        """Write everything but the environments."""
+        learned = jax.tree.leaves((self.weights, self.moments))
+        arrays: dict[str, Any] = {f"learned-{i}": np.asarray(leaf) for i, leaf in enumerate(learned)}
+        for name, normaliser in (("observations", self.observations), ("returns", self.returns)):
+            arrays |= {f"{name}-mean": normaliser.mean, f"{name}-square": normaliser.square}
+        for name in self.rollout[0] if self.rollout else ():
+            arrays[f"rollout-{name}"] = np.stack([row[name] for row in self.rollout])
+        np.savez(path / "agent.npz", **arrays)
+        counters = {
+            "steps": self.steps,
+            "intervals": self.intervals,
+            "size": self.size,
+            "episodes": list(self.episodes),
+            "counts": [self.observations.count, self.returns.count],
+            "random": self.rng.bit_generator.state,
+        }
+        (path / "counters.json").write_text(json.dumps(counters))
+
+    def load(self, path: Path) -> None:
+        """Become what was saved, with episodes that begin anew."""
+        counters = json.loads((path / "counters.json").read_text())
+        with np.load(path / "agent.npz", allow_pickle=False) as saved:
+            arrays = dict(saved)
+        tree = jax.tree.structure((self.weights, self.moments))
+        leaves = [arrays[f"learned-{i}"] for i in range(tree.num_leaves)]
+        self.weights, self.moments = jax.tree.unflatten(tree, leaves)
+        for name, normaliser, count in zip(
+            ("observations", "returns"), (self.observations, self.returns), counters["counts"], strict=True
+        ):
+            normaliser.mean, normaliser.square = arrays[f"{name}-mean"], arrays[f"{name}-square"]
+            normaliser.count = count
+        self.steps, self.intervals = counters["steps"], counters["intervals"]
+        self.episodes = deque(counters["episodes"], maxlen=100)
+        self.rng.bit_generator.state = counters["random"]
+        self._begin()
+        kept = {name.removeprefix("rollout-"): column for name, column in arrays.items() if name.startswith("rollout-")}
+        self.rollout = [{name: column[t] for name, column in kept.items()} for t in range(len(kept.get("value", ())))]
+        if self.rollout:
+            self.rollout[-1]["ended"] = np.ones(ENVIRONMENTS, bool)  # what comes next belongs to other episodes
+        self.size = counters["size"]
+
+
+def _padded(column: Any, room: int) -> Any:
+    out = np.zeros((room, *column.shape[1:]), np.float32)
+    out[: len(column)] = column
+    return out
+
+
+def make_environments(name: str, seed: int) -> Any:
+    """Return ENVIRONMENTS copies of an EnvPool environment on one thread.
+
+    Raises:
+        TrainableError: for a name that EnvPool does not know; names close to it are offered.
+    """
+    known = envpool.list_all_envs()
+    if name not in known:
+        close = difflib.get_close_matches(name, known, n=3)
+        raise TrainableError(f"there is no environment {name!r}; {'close to it: ' + ', '.join(close) if close else ''}")
+    return envpool.make(name, env_type="gymnasium", num_envs=ENVIRONMENTS, num_threads=1, seed=seed)
+
+
+class LunarLander(PPO):
+    """LunarLanderContinuous: solved at a return of 200."""
+
+    environment = "LunarLanderContinuous-v3"
+
+
+class BipedalWalker(PPO):
+    """BipedalWalker: solved at a return of 300."""
+
+    environment = "BipedalWalker-v3"
+
+
+class Hopper(PPO):
+    """Hopper of MuJoCo."""
+
+    environment = "Hopper-v4"
+
+
+class InvertedDoublePendulum(PPO):
+    """InvertedDoublePendulum of MuJoCo."""
+
+    environment = "InvertedDoublePendulum-v4"
