@@ -11,7 +11,7 @@ export MKL_NUM_THREADS := 1
 .PHONY: help setup run test faults check bench figures clean
 
 help:
-	@echo "make run      train four agents on a small problem and show the schedule they learned"
+	@echo "make run      four PPO agents learn to land on the moon, and show the schedule they learned (three minutes)"
 	@echo "make test     check and test everything"
 	@echo "make faults   every fault: kills at every write, at random, byte flips (half an hour)"
 	@echo "make check    format, lint, types and layers only"
@@ -33,8 +33,8 @@ $(VENV)/.bench: $(VENV)/.ready
 	@touch $@
 
 run: setup
-	$(BIN)/popbandits run noisy-sgd --population 4 --intervals 20
-	$(BIN)/popbandits schedule "$$(ls -td runs/NoisySGDAgent-* | head -n 1)"
+	$(BIN)/popbandits run ppo/LunarLanderContinuous-v3 --population 4 --intervals 20
+	$(BIN)/popbandits schedule "$$(ls -td runs/LunarLander-* | head -n 1)"
 
 check: setup
 	$(BIN)/ruff format --check --quiet .

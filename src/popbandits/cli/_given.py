@@ -1,5 +1,6 @@
 """What is given on the command line, turned into settings."""
 
+import difflib
 import json
 from pathlib import Path
 from typing import Any
@@ -8,15 +9,22 @@ from popbandits._errors import OptionError, SpaceError, TrainableError
 from popbandits.problems.trainables import BUILT_IN
 from popbandits.run import Executor, Inline, Processes, Target
 from popbandits.space import Choice, Float, Int, Space, as_space, space_from_json, space_from_toml
+from popbandits.workloads import PPO_TASKS
 
 
 def target_of(text: str) -> Target:
     """Return the target of `module:Class`, `file.py:Class` or a built-in name."""
     if text in BUILT_IN:
         return Target.of(BUILT_IN[text])
+    tasks = {f"ppo/{environment}": name for environment, name in PPO_TASKS.items()}
+    if text in tasks:
+        return Target("popbandits.workloads.ppo", (tasks[text],))
     if ":" not in text:
+        known = [*BUILT_IN, *tasks]
+        close = difflib.get_close_matches(text, known, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
         raise TrainableError(
-            f"a trainable is given as module:Class, file.py:Class, or one of {', '.join(BUILT_IN)}, but got {text!r}"
+            f"a trainable is given as module:Class, file.py:Class, or one of {', '.join(known)}, but got {text!r}{hint}"
         )
     return Target.parse(text)
 

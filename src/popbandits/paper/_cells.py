@@ -7,15 +7,11 @@ from pathlib import Path
 from popbandits._errors import OptionError
 from popbandits.population import Strategy
 from popbandits.strategies import ASHA, PB2, PBT, BayesOpt, RandomSearch
+from popbandits.workloads import PPO_TASKS
 
 INTERVALS = 20  # of 50,000 steps: a million an agent
 
-TASKS = {
-    "LunarLanderContinuous": "LunarLander",
-    "BipedalWalker": "BipedalWalker",
-    "Hopper": "Hopper",
-    "InvertedDoublePendulum": "InvertedDoublePendulum",
-}
+TASKS = {environment.rpartition("-")[0]: name for environment, name in PPO_TASKS.items()}
 """Environment to the class in `popbandits.workloads.ppo`."""
 
 METHODS = ("rs", "bo", "asha", "pbt", "uniform", "pb2-paper", "pb2")

@@ -69,7 +69,7 @@ def run_cell(
     beside.write_text(json.dumps(asdict(result), indent=1) + "\n")
     beside.rename(file)
     shutil.rmtree(folder)
-    return result
+    return _read(file)
 
 
 def read_results(results: Path) -> list[Result]:

@@ -1,0 +1,126 @@
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import popbandits as pb
+from popbandits.workloads import PPO_TASKS, ppo
+
+HPARAMS = {"batch_size": 1000, "gae_lambda": 0.95, "clip": 0.2, "lr": 3e-4}
+
+
+@pytest.fixture(name="short")
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Intervals of 2,500 steps."""
+    monkeypatch.setattr(ppo, "INTERVAL", 2500)
+
+
+def leaves(tree: Any) -> list[Any]:
+    import jax
+
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(tree)]
+
+
+def test_advantages_are_the_discounted_sum_of_surprises() -> None:
+    rng = np.random.default_rng(0)
+    T, N, lam = 12, 3, 0.9
+    rewards, values = (rng.standard_normal((n, N)).astype(np.float32) for n in (T, T + 1))
+    terminated = rng.random((T, N)) < 0.15
+    ended = terminated | (rng.random((T, N)) < 0.1)
+    found = ppo.advantages(rewards, values, terminated, ended, lam)
+    for i in range(N):
+        for t in range(T):
+            total, weight = 0.0, 1.0
+            for k in range(t, T):
+                total += weight * (rewards[k, i] + 0.99 * values[k + 1, i] * (not terminated[k, i]) - values[k, i])
+                weight *= 0.99 * lam
+                if ended[k, i]:
+                    break
+            assert found[t, i] == pytest.approx(total, abs=1e-4)
+
+
+def test_the_normaliser_follows_mean_and_deviation() -> None:
+    rng = np.random.default_rng(0)
+    data = rng.normal(3.0, 2.0, (5000, 2))
+    normaliser = ppo.Normaliser(2)
+    for part in np.split(data, 50):
+        normaliser.update(part)
+    np.testing.assert_allclose(normaliser.mean, data.mean(axis=0), atol=1e-3)
+    np.testing.assert_allclose(normaliser.deviation, data.std(axis=0), atol=1e-2)
+
+
+@pytest.mark.usefixtures("short")
+def test_steps_are_counted_whatever_the_batch_size() -> None:
+    agent = ppo.LunarLander(0)
+    for interval, batch in enumerate((1000, 7000, 1333), 1):
+        metrics = agent.step(HPARAMS | {"batch_size": batch})
+        assert 0 <= metrics["steps"] - interval * 2500 < ppo.ENVIRONMENTS
+
+
+@pytest.mark.usefixtures("short")
+def test_hparams_change_what_is_learned_and_recompile_nothing() -> None:
+    agent = ppo.LunarLander(1)
+    agent.step(HPARAMS)
+    compiled = ppo.learn._cache_size()
+    before = leaves(agent.weights)
+    agent.step(HPARAMS | {"batch_size": 1700, "lr": 1e-9, "clip": 0.4, "gae_lambda": 0.9})
+    still = max(float(np.abs(a - b).max()) for a, b in zip(before, leaves(agent.weights), strict=True))
+    agent.step(HPARAMS | {"lr": 1e-3})
+    moved = max(float(np.abs(a - b).max()) for a, b in zip(before, leaves(agent.weights), strict=True))
+    assert still < 1e-5 < 1e-2 < moved
+    assert ppo.learn._cache_size() == compiled
+
+
+@pytest.mark.usefixtures("short")
+def test_a_checkpoint_holds_everything_but_the_environments(tmp_path: Path) -> None:
+    agent = ppo.LunarLander(2)
+    agent.step(HPARAMS | {"batch_size": 1700})  # leaves a batch unfinished
+    agent.save(tmp_path)
+    other = ppo.LunarLander(3)
+    other.step(HPARAMS)
+    other.load(tmp_path)
+    for a, b in zip(leaves((agent.weights, agent.moments)), leaves((other.weights, other.moments)), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert (other.steps, other.intervals, other.size) == (agent.steps, agent.intervals, agent.size)
+    assert other.episodes == agent.episodes
+    assert other.rng.bit_generator.state == agent.rng.bit_generator.state
+    np.testing.assert_array_equal(other.observations.mean, agent.observations.mean)
+    assert len(other.rollout) == len(agent.rollout) > 0
+    assert other.rollout[-1]["ended"].all()
+    other.step(HPARAMS)
+
+
+@pytest.mark.slow
+def test_it_learns_to_land() -> None:
+    agent = ppo.LunarLander(0)
+    scores = [agent.step(HPARAMS | {"batch_size": 4000})["score"] for _ in range(4)]
+    assert scores[-1] > scores[0] + 60
+    assert scores[-1] > 20
+
+
+@pytest.mark.parametrize("name", PPO_TASKS.values())
+@pytest.mark.usefixtures("short")
+def test_every_task_trains(name: str) -> None:
+    agent = getattr(ppo, name)(0)
+    assert np.isfinite(agent.step(HPARAMS)["score"])
+
+
+def test_an_unknown_environment_is_named_with_those_close_to_it() -> None:
+    with pytest.raises(pb.TrainableError, match=r"close to it: .*LunarLander"):
+        ppo.make_environments("LunarLandr-v3", 0)
+
+
+@pytest.mark.usefixtures("short")
+def test_a_population_trains_and_resumes(tmp_path: Path) -> None:
+    run = pb.tune(
+        ppo.LunarLander,
+        ppo.LunarLander.space,
+        population=2,
+        intervals=2,
+        strategy=pb.PBT(),
+        executor=pb.Inline(),
+        directory=tmp_path / "run",
+    )
+    assert run.finished
+    assert not run.failures
