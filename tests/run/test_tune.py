@@ -82,6 +82,7 @@ def test_a_lower_metric_can_be_better(tmp_path: Path) -> None:
     values = [entry.score for entry in run.entries if entry.kind == "report" and entry.score is not None]
     assert run.best.score == min(values)
     assert run.status()["best"]["score"] == min(values)
+    assert sorted(run.history.score) == sorted(values)
 
 
 def test_a_run_is_loaded_as_it_was_returned(tmp_path: Path) -> None:
@@ -147,6 +148,10 @@ def test_history_as_tables(tmp_path: Path) -> None:
     assert list(columns) == ["agent", "interval", "score", "improvement", "donor", "lr", "kind", "n"]
     assert columns["kind"][0] in ("a", "b")
     assert len(columns["lr"]) == 20
+    for frame in (run.history.to_pandas(), run.history.to_polars()):
+        assert list(frame.columns) == list(columns)
+        assert frame["score"].max() == run.best.score
+        assert len(frame) == 20
 
 
 def test_the_state_of_a_run_is_plain_json(tmp_path: Path) -> None:

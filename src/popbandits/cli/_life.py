@@ -115,7 +115,7 @@ def replay_command(
     learned = load(folder)
     whose = int(agent) if agent.isdigit() else agent
     done = replay(learned, seeds=seeds, agent=whose, executor=executor_of(executor, workers, None), directory=directory)
-    final = [done.settings.sign * float(done.history.score[done.history.agent == a][-1]) for a in range(seeds)]
+    final = [float(done.history.score[done.history.agent == a][-1]) for a in range(seeds)]
     print(f"learned: {number(learned.best.score)}; replayed with {seeds} seeds: {', '.join(map(number, final))}")
     print(f"run: {done.directory}")
 

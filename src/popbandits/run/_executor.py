@@ -55,7 +55,8 @@ class Failed:
 
     Args:
         task: which.
-        kind: "exception", "result" (not a score), "crash", "hang", "memory" or "checkpoint" (damaged).
+        kind: "exception", "result" (not a score), "crash", "hang", "memory", "checkpoint" (damaged) or "storage" (the
+            disk is full or fails, which is no fault of the agent's).
         message: one sentence.
         traceback: of user code, where there is one.
     """

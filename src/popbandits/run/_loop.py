@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from popbandits._errors import TrainableError
+from popbandits._errors import StorageError, TrainableError
 from popbandits._random import generator
 from popbandits.population import Action, Decision, Event, Population, Report
 from popbandits.run._callback import Callback
@@ -97,7 +97,12 @@ class Controller:
     def _report(self, outcome: Done) -> Entry:
         task = outcome.task
         failpoint("before-publish")
-        publish(self._folder, task.save)
+        try:
+            publish(self._folder, task.save)
+        except OSError as error:
+            raise StorageError(
+                f"a checkpoint could not be published: {error.strerror}; make room and resume"
+            ) from error
         failpoint("published")
         self._given_up = 0
         body = {"attempt": task.attempt, "metrics": outcome.metrics, "seconds": outcome.seconds}
@@ -106,6 +111,8 @@ class Controller:
     def _failure(self, outcome: Failed) -> Entry | None:
         """Log a failure; return the report of an agent that is given up, or None when it is tried again."""
         task = outcome.task
+        if outcome.kind == "storage":
+            raise StorageError(f"a checkpoint could not be written: {outcome.message}; make room and resume")
         body: dict[str, Any] = {
             "attempt": task.attempt,
             "kind": outcome.kind,

@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -76,10 +76,13 @@ class Run:
         told = events(self.settings, self.entries)
         return Population.restore(self.settings.space, self.settings.strategy, told, **options)
 
-    @property
+    @cached_property
     def history(self) -> History:
-        """Every report, as columns. Scores are those of the core: higher is better."""
-        return self._population.history
+        """Every report, as columns. Scores are the user's metric: for mode "min", lower is better."""
+        history = self._population.history
+        if self.settings.mode == "max":
+            return history
+        return replace(history, score=-history.score, improvement=-history.improvement)
 
     @property
     def finished(self) -> bool:
@@ -108,10 +111,10 @@ class Run:
         Raises:
             RunError: while no score is finite.
         """
-        best = self.history.best()
+        history = self._population.history
+        best = history.best()
         if best is None:
             raise RunError(f"{self.directory} has no finite score yet")
-        history = self.history
         row = int(np.flatnonzero((history.agent == best.agent) & (history.interval == best.interval))[0])
         return Result(
             best.agent,
@@ -149,7 +152,7 @@ class Run:
 
     def status(self) -> dict[str, Any]:
         """Return where the run stands, as plain JSON."""
-        history = self.history
+        history = self._population.history
         last: dict[int, int] = {int(agent): row for row, agent in enumerate(history.agent)}
         best = history.best()
         training = self._population.training

@@ -1,5 +1,6 @@
 """Training one task where the agent is: in this process. Used by `Inline` and by every worker."""
 
+import errno
 import time
 import traceback
 from collections import OrderedDict
@@ -11,6 +12,8 @@ from popbandits.run._checkpoints import beside, damage, seal
 from popbandits.run._executor import Assignment, Done, Failed, Outcome, Task
 from popbandits.run._failpoints import failpoint
 from popbandits.run._trainable import Factory, Trainable, check_in_effect, scored
+
+_STORAGE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)
 
 
 @dataclass
@@ -82,5 +85,7 @@ def _failed(task: Task, error: Exception) -> Failed:
         return Failed(task, "checkpoint", str(error))
     if isinstance(error, PopbanditsError):
         return Failed(task, "result", str(error), text)
+    if isinstance(error, OSError) and error.errno in _STORAGE:
+        return Failed(task, "storage", f"{error.strerror} ({error.filename})", text)
     kind = "memory" if isinstance(error, MemoryError) else "exception"
     return Failed(task, kind, f"{type(error).__name__}: {error}", text)
