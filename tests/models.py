@@ -1,6 +1,8 @@
 """Trainables for tests, importable by workers. Faults are asked for by files in the folder POPBANDITS_TEST_FAULTS."""
 
 import os
+import subprocess
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -105,6 +107,97 @@ class Stubborn(Model):
 
     def hparams_in_effect(self) -> dict[str, Any]:
         return {"lr": 0.123}
+
+
+class Greedy(Model):
+    """Takes its hparams out of the dict it was given."""
+
+    def step(self, hparams: Any) -> Any:
+        return super().step({name: hparams.pop(name) for name in list(hparams)})
+
+
+class Parent(Model):
+    """Starts a child that outlives a step, and says who it is."""
+
+    def step(self, hparams: Any) -> Any:
+        child = subprocess.Popen(["sleep", "1000"])
+        (Path(os.environ["POPBANDITS_TEST_FAULTS"]) / f"child-{child.pid}").touch()
+        time.sleep(0.1)
+        return super().step(hparams)
+
+
+class ForksAndDies(Faulty):
+    """When asked to, forks a child that holds all its pipes, and dies."""
+
+    def step(self, hparams: Any) -> Any:
+        if list(Path(os.environ["POPBANDITS_TEST_FAULTS"]).glob("step-kill-*")) and os.fork() == 0:
+            time.sleep(5)
+            os._exit(0)
+        return super().step(hparams)
+
+
+class DiesIdle(Model):
+    """Dies a little after it has reported, once."""
+
+    def save(self, path: Path) -> None:
+        super().save(path)
+        wish = Path(os.environ["POPBANDITS_TEST_FAULTS"]) / "idle"
+        if wish.exists():
+            wish.unlink()
+            threading.Timer(0.15, os._exit, [1]).start()
+
+
+class OneBadAgent(Model):
+    """Agents whose first weights are above the middle never get through a step."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.bad = self.w > 1.6
+
+    def step(self, hparams: Any) -> Any:
+        if self.bad:
+            raise RuntimeError("always this one")
+        time.sleep(0.2)
+        return super().step(hparams)
+
+    def load(self, path: Path) -> None:
+        super().load(path)
+        self.bad = False
+
+
+class Infinite(Model):
+    def step(self, hparams: Any) -> Any:
+        score = super().step(hparams)["score"]
+        return float("inf") if self.w > 1.5 else score
+
+
+class KeepsItsRate(Model):
+    """Trains with the first learning rate it was given, whatever comes later."""
+
+    first: float | None = None
+
+    def step(self, hparams: Any) -> Any:
+        self.first = self.first or hparams["lr"]
+        return super().step(dict(hparams) | {"lr": self.first, "n": 4, "kind": "a"})
+
+    def save(self, path: Path) -> None:
+        super().save(path)
+        (path / "first").write_text(repr(self.first))
+
+    def load(self, path: Path) -> None:
+        super().load(path)
+        self.first = float((path / "first").read_text())
+
+
+class OwnManifest(Model):
+    def save(self, path: Path) -> None:
+        super().save(path)
+        (path / "manifest.json").write_text("{}")
+
+
+class NoSeed(Model):
+    def __init__(self) -> None:
+        super().__init__(0)
 
 
 class NoLoad:

@@ -144,7 +144,7 @@ def test_debug_shows_the_traceback(here: Path) -> None:
 
 
 def test_hostile_text_reaches_the_terminal_without_control_characters(here: Path) -> None:
-    hostile = MODEL.replace("return -self.w", "raise ValueError('\\x1b[31mred\\x07')")
+    hostile = MODEL.replace("return -self.w", "raise ValueError('\\x1b[31mred [/mnt]\\x07')")
     (here / "model.py").write_text(hostile)
     given = ("--space", "space.toml", "--dir", "runs/x", "--executor", "inline")
     done = subprocess.run(
@@ -156,5 +156,7 @@ def test_hostile_text_reaches_the_terminal_without_control_characters(here: Path
         env=os.environ | {"NO_COLOR": "1"},
     )
     assert done.returncode == 5
-    assert "\x07" not in done.stdout
-    assert "\x1b[31m" not in done.stdout
+    assert "red" in done.stdout
+    assert "red" in done.stderr
+    assert not {"\x07", "\x1b"} & set(done.stdout + done.stderr)
+    assert "red [/mnt]" in cli("status", "runs/x", cwd=here)

@@ -129,6 +129,21 @@ def test_json_and_toml_give_the_same_space_back() -> None:
     assert space_from_toml(space_to_toml(SPACE)) == SPACE
 
 
+@pytest.mark.parametrize(
+    "space",
+    [
+        {"opt": {"type": "adam", "lr": (0.0, 1.0)}},
+        {"clip": {"low": (0.0, 1.0), "high": (1.0, 2.0)}},
+        {"n": (np.int64(1), np.int64(8)), "c": pb.Choice(*np.linspace(0, 1, 3)), "k": np.float32(0.5)},
+    ],
+    ids=str,
+)
+def test_spaces_with_awkward_names_and_numpy_numbers_come_back(space: dict[str, Any]) -> None:
+    made = pb.Space(space)
+    assert space_from_json(space_to_json(made)) == made
+    assert space_from_toml(space_to_toml(made)) == made
+
+
 def test_none_needs_json() -> None:
     space = pb.Space({"a": pb.Choice(None, 1)})
     assert space_from_json(space_to_json(space)) == space
@@ -173,7 +188,12 @@ def test_none_needs_json() -> None:
         (lambda: space_from_json("[]"), pb.SpaceError, "is an object"),
         (lambda: space_from_toml("= 1"), pb.SpaceError, "not valid TOML"),
         (lambda: space_from_toml("a = {low=1, high=2}"), pb.SpaceError, "needs a type"),
-        (lambda: space_from_toml("a = {type='real'}"), pb.SpaceError, "one of float, int, choice"),
+        (lambda: space_from_toml("a = {type='real', low=1, high=2}"), pb.SpaceError, "float, int or choice"),
+        (lambda: pb.Space({"a": math.inf}), pb.SpaceError, "must be finite"),
+        (lambda: pb.Space({"a": {"type": "int", "b": (0, 1)}}), pb.SpaceError, "read as a parameter's kind"),
+        (lambda: pb.Float(1, 2, log="no"), pb.BoundsError, "log must be True or False"),  # type: ignore[arg-type]
+        (lambda: pb.Space({"a": (0, 1)}).decode([0.1, 0.2]), pb.HparamsError, "1 coordinates, but got 2"),
+        (lambda: pb.Space({"a": (0.0, 1.0)}).encode({"a": 10**400}), pb.HparamsError, "must be a number"),
         (lambda: space_from_toml("a = {type='int', low=1}"), pb.SpaceError, "needs 'high'"),
         (lambda: space_from_toml("a = {type='int', low=1, high=2, step=1}"), pb.SpaceError, "'step'"),
         (lambda: space_from_toml("a = {type='int', low=3, high=2}"), pb.BoundsError, "'a': `low <= high`"),

@@ -79,6 +79,11 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    """Return the public names, also of what is not imported yet."""
+    return __all__
+
+
 def __getattr__(name: str) -> object:
     """Import the engine when it is first asked for: whoever uses the core alone need not wait for it."""
     if name not in __all__:

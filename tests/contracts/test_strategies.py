@@ -17,6 +17,7 @@ STRATEGIES: dict[str, Strategy] = {
     "pb2-paper": pb.PB2.paper(),
     "pb2-all": pb.PB2(explore="all", beta="theorem"),
     "pb2-still": pb.PB2(omega=0.0, beta=1.0, window=10),
+    "pb2-forgets": pb.PB2(omega=1.0),
     "pbt": pb.PBT(),
     "uniform": pb.PBT(resample_probability=1.0),
     "random": pb.RandomSearch(),

@@ -87,6 +87,32 @@ def test_a_signal_ends_a_run_in_order(tmp_path: Path, undisturbed: Any, number: 
     assert told(finish(tmp_path / "run")) == undisturbed
 
 
+def test_what_user_code_has_started_ends_with_the_controller(tmp_path: Path, wish: Any) -> None:
+    killed = Controller(tmp_path / "run", "Parent")
+    wait_for(tmp_path / "run", 4)
+    killed.process.kill()
+    killed.wait()
+    assert list((tmp_path / "faults").glob("child-*"))
+    assert killed.left_behind() == []
+
+
+def test_a_program_killed_while_it_made_the_log_can_be_started_again(tmp_path: Path, undisturbed: Any) -> None:
+    folder = tmp_path / "run"
+    (folder / "checkpoints").mkdir(parents=True)
+    (folder / ".new-run.sqlite").write_bytes(b"half a log")
+    assert told(finish(folder)) == undisturbed
+
+
+def test_settings_that_were_changed_by_hand_are_refused(tmp_path: Path) -> None:
+    import sqlite3
+
+    run = pb.tune(models.Model, models.SPACE, population=2, intervals=1, executor=pb.Inline(), directory=tmp_path / "r")
+    with sqlite3.connect(run.directory / "run.sqlite") as database:
+        database.execute("UPDATE settings SET body = replace(body, '\"seed\": 0', '\"seed\": 1')")
+    with pytest.raises(pb.RunError, match="settings do not match their checksum"):
+        pb.load(run.directory)
+
+
 def test_a_run_has_one_controller(tmp_path: Path) -> None:
     first = Controller(tmp_path / "run", "Slow")
     wait_for(tmp_path / "run", 1)

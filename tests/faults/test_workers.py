@@ -1,5 +1,7 @@
 """Faults of user code and of workers: one agent's fault never stops or shrinks the population."""
 
+import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +98,54 @@ def test_when_every_agent_fails_the_run_ends_and_says_why(tmp_path: Path) -> Non
     with pytest.raises(pb.TrainableError, match=r"every agent failed 2 times .* RuntimeError: this never works"):
         run(tmp_path, pb.Processes(workers=2), models.AlwaysFails, retries=1)
     assert len(pb.load(tmp_path / "run").failures) >= 8
+
+
+@pytest.mark.parametrize("executor", [pb.Inline(), pb.Processes(workers=2)], ids=str)
+def test_what_user_code_does_to_its_hparams_reaches_nobody(
+    tmp_path: Path, undisturbed: Any, executor: Executor
+) -> None:
+    assert told(run(tmp_path, executor, models.Greedy)) == undisturbed
+
+
+def test_a_worker_that_dies_while_idle_is_replaced(tmp_path: Path, wish: Any, undisturbed: Any) -> None:
+    class Slow(pb.Callback):
+        def on_entry(self, entry: Any) -> None:
+            if entry.kind == "decision" and entry.seq > 1:
+                time.sleep(0.3)
+
+    wish("idle")
+    done = run(tmp_path, pb.Processes(workers=1), models.DiesIdle, callbacks=[Slow()])
+    assert told(done) == undisturbed
+
+
+def test_a_dead_worker_is_noticed_though_a_child_of_it_lives(tmp_path: Path, wish: Any, undisturbed: Any) -> None:
+    wish("step-kill-1")
+    done = run(tmp_path, pb.Processes(workers=2), models.ForksAndDies)
+    assert told(done) == undisturbed
+    assert [entry.body["kind"] for entry in done.failures] == ["crash"]
+
+
+def test_out_of_step_one_bad_agent_does_not_end_the_run(tmp_path: Path) -> None:
+    done = run(tmp_path, pb.Processes(workers=2), models.OneBadAgent, sync=False, retries=0)
+    assert done.finished
+    bad = {entry.agent for entry in done.failures}
+    assert 0 < len(bad) < 4
+
+
+def test_a_score_that_is_infinite_is_never_the_best(tmp_path: Path) -> None:
+    done = run(tmp_path, pb.Inline(), models.Infinite)
+    assert done.best.checkpoint is not None
+    assert sound(done.directory)
+
+
+def test_a_checkpoint_may_not_use_the_manifests_name(tmp_path: Path) -> None:
+    with pytest.raises(pb.TrainableError, match=r"save wrote a file named manifest\.json"):
+        run(tmp_path, pb.Inline(), models.OwnManifest, retries=0)
+
+
+def test_verify_notices_missing_checkpoints_of_a_finished_run(tmp_path: Path) -> None:
+    done = run(tmp_path, pb.Inline(), models.Model)
+    assert sound(done.directory)
+    for path in (done.directory / "checkpoints").iterdir():
+        shutil.rmtree(path)
+    assert not sound(done.directory)

@@ -7,6 +7,7 @@ import pytest
 
 import popbandits as pb
 from popbandits._random import generator
+from popbandits.population import Strategy
 from popbandits.problems import (
     FAMILIES,
     Deceptive,
@@ -88,7 +89,7 @@ def test_a_gp_draws_maxima_are_those_of_a_dense_grid() -> None:
     problem = GPDraw(1, 0.2, seed=5)
     grid = np.linspace(0, 1, 5001)[:, None]
     for t in (1, 5, 20):
-        assert problem.maxima[t - 1] == pytest.approx(problem.f(t, grid).max(), abs=1e-4)
+        assert problem.maximum(t) == pytest.approx(problem.f(t, grid).max(), abs=1e-4)
 
 
 @pytest.mark.parametrize("omega", [0.0, 0.1, 0.9])
@@ -109,6 +110,19 @@ def test_the_optimal_schedule_has_regret_zero_and_none_has_less() -> None:
     outcome = simulate(Quadratic(), pb.PB2(), size=4, intervals=10)
     assert 0 <= outcome.regret < 0.2
     assert len(outcome.history) == 40
+
+
+@pytest.mark.parametrize("strategy", [pb.PB2(), pb.PBT(), pb.ASHA(), pb.BayesOpt(), pb.RandomSearch()], ids=str)
+@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
+def test_no_strategy_has_less_than_no_regret(problem: Problem, strategy: Strategy) -> None:
+    """A trial that begins anew in the middle of a run begins at the problem's beginning too."""
+    assert simulate(problem, strategy, size=3, intervals=8, seed=1).regret >= -1e-9
+
+
+@pytest.mark.parametrize("problem", [GPDraw(), MovingPeak()], ids=str)
+def test_a_problem_that_is_too_short_says_so(problem: Problem) -> None:
+    with pytest.raises(pb.OptionError, match="has 1000 intervals"):
+        problem.train(problem.fresh(), problem.space.sample(np.random.default_rng(0)), 1001)
 
 
 def test_a_run_is_the_same_for_the_same_seed() -> None:

@@ -175,6 +175,36 @@ def test_functional_state_survives_saving_without_pickle(tmp_path: Path) -> None
         pb.functional(lambda seed: {"w": object()}, models.step)(0).save(tmp_path / "c")
 
 
+def test_functional_state_keeps_named_tuples_and_jax_arrays(tmp_path: Path) -> None:
+    import jax.numpy as jnp
+    import optax
+
+    def init(seed: int) -> Any:
+        weights = {"w": jnp.ones(3, jnp.bfloat16)}
+        return {"weights": weights, "adam": optax.adam(0.1).init(weights)}
+
+    model: Any = pb.functional(init, lambda state, _: (state, 0.0))(0)
+    other: Any = pb.functional(init, lambda state, _: (state, 0.0))(1)
+    model.save(tmp_path)
+    other.load(tmp_path)
+    assert type(other.state["adam"][0]) is type(model.state["adam"][0])
+    assert other.state["weights"]["w"].dtype == jnp.bfloat16
+    assert other.state["weights"]["w"].at[0].set(2.0)[0] == 2.0
+
+
+def test_a_callback_that_raises_at_the_end_cannot_stop_a_run(tmp_path: Path) -> None:
+    class Broken(pb.Callback):
+        def on_end(self, run: pb.Run) -> None:
+            raise RuntimeError("no network")
+
+    with pytest.warns(UserWarning, match="no network"):
+        assert tune(tmp_path, callbacks=[Broken()]).finished
+
+
+def test_a_seed_may_be_a_numpy_number(tmp_path: Path) -> None:
+    assert tune(tmp_path, seed=np.int64(3)).settings.seed == 3
+
+
 class TestBadInput:
     @pytest.mark.parametrize(
         ("trainable", "words"),
@@ -251,6 +281,8 @@ class TestCheckTrainable:
             (models.AlwaysFails, r"RuntimeError: this never works \(models.py, line"),
             (models.Stubborn, "'lr' was set to"),
             (models.NoLoad, "has no load"),
+            (models.NoSeed, r"made with a seed, but NoSeed\(0\) cannot be called"),
+            (models.KeepsItsRate, "does step use the hparams it is given"),
         ],
     )
     def test_what_is_wrong_is_said(self, trainable: Any, words: str) -> None:

@@ -24,7 +24,9 @@ def main() -> None:
     except PopbanditsError as error:
         if debug:
             raise
-        print(f"popbandits: {error}", file=sys.stderr)
+        from popbandits.view import text
+
+        print(f"popbandits: {text(error)}", file=sys.stderr)
         sys.exit(_code(error))
     except SystemExit as end:
         if end.code in (130, 143):

@@ -33,8 +33,8 @@ def bench_quality(
 
     Example: popbandits bench quality --strategies pbt,pb2 --problems peak-3d --seeds 10
     """
-    names = strategies.split(",")
-    chosen = list(FAMILIES) if problems == "all" else problems.split(",")
+    names = [name.strip() for name in strategies.split(",")]
+    chosen = list(FAMILIES) if problems == "all" else [name.strip() for name in problems.split(",")]
     console = Console() if sys.stdout.isatty() else Console(width=100)
     cells: dict[tuple[str, str], Cell] = {}
     runs = quality(names, chosen, seeds=seeds, size=population, intervals=intervals, workers=workers)

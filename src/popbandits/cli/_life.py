@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from popbandits._errors import RunError
@@ -16,7 +17,7 @@ from popbandits.cli._given import executor_of, space_of, target_of
 from popbandits.run import Callback, Run, Settings, load, replay, resume, start
 from popbandits.run._lock import holder
 from popbandits.strategies import make_strategy
-from popbandits.view import Lines, Live, number, pairs
+from popbandits.view import Lines, Live, number, pairs, text
 
 life = typer.Typer()
 
@@ -90,7 +91,10 @@ def stop(folder: Folder) -> None:
     process = holder(folder)
     if process is None or process < 0:
         raise RunError(f"{folder} is not running")
-    os.kill(process, signal.SIGTERM)
+    try:
+        os.kill(process, signal.SIGTERM)
+    except OSError as error:
+        raise RunError(f"process {process} of {folder} cannot be told to stop: {error.strerror}") from None
     for _ in range(100):
         if holder(folder) is None:
             print(f"{folder} has stopped; `popbandits resume {folder}` goes on")
@@ -132,9 +136,9 @@ def _show(done: Run) -> None:
     table.add_row(
         f"best {done.settings.metric}", f"{number(best.score)} (agent {best.agent}, interval {best.interval})"
     )
-    table.add_row("hparams", pairs(best.hparams))
-    table.add_row("checkpoint", str(best.checkpoint))
-    table.add_row("run", str(done.directory))
-    table.add_row("schedule", f"popbandits schedule {done.directory}")
+    table.add_row("hparams", escape(pairs(best.hparams)))
+    table.add_row("checkpoint", escape(text(best.checkpoint)))
+    table.add_row("run", escape(text(done.directory)))
+    table.add_row("schedule", escape(f"popbandits schedule {text(done.directory)}"))
     console = Console() if sys.stdout.isatty() else Console(width=200)
     console.print(table)

@@ -9,13 +9,14 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from popbandits._errors import OptionError, RunError
 from popbandits.cli._given import space_of, target_of
 from popbandits.run import RUNS, Finding, check_trainable, load, verify
 from popbandits.run._log import FILE
-from popbandits.view import number, pairs
+from popbandits.view import number, pairs, text
 
 look = typer.Typer()
 
@@ -37,24 +38,30 @@ def status(
         print(json.dumps(state))
         return
     console = _console()
-    console.print(f"{state['run']}: {state['state']}, {state['reports']}/{state['budget']} reports", highlight=False)
+    console.print(
+        f"{state['run']}: {state['state']}, {state['reports']}/{state['budget']} reports", markup=False, highlight=False
+    )
     if state["best"] is not None:
         best = state["best"]
         console.print(
             f"best {state['metric']} {number(best['score'])} (agent {best['agent']}, interval {best['interval']}): "
             f"{pairs(best['hparams'])}",
+            markup=False,
             highlight=False,
         )
     table = Table(box=None)
     for name in ("agent", "interval", "score", "state", "hparams"):
         table.add_column(name)
     for agent in state["agents"]:
-        shown = pairs(agent["hparams"]) if agent["hparams"] else ""
+        shown = escape(pairs(agent["hparams"])) if agent["hparams"] else ""
         table.add_row(str(agent["agent"]), str(agent["interval"]), number(agent["score"]), agent["state"], shown)
     console.print(table)
     if state["failures"]:
         last = run.failures[-1]
-        console.print(f"{state['failures']} failures; the last: agent {last.agent}: {last.body['message']}")
+        said = text(last.body["message"])
+        console.print(
+            f"{state['failures']} failures; the last: agent {last.agent}: {said}", markup=False, highlight=False
+        )
 
 
 @look.command("list")
@@ -75,10 +82,10 @@ def list_runs(
         try:
             state = load(folder).status()
         except RunError as error:
-            table.add_row(folder.name, "unreadable", "", str(error))
+            table.add_row(escape(text(folder.name)), "unreadable", "", escape(text(error)))
             continue
         best = number(state["best"]["score"]) if state["best"] else "-"
-        table.add_row(folder.name, state["state"], f"{state['reports']}/{state['budget']}", best)
+        table.add_row(escape(text(folder.name)), state["state"], f"{state['reports']}/{state['budget']}", best)
     _console().print(table)
 
 
@@ -103,9 +110,9 @@ def schedule(
     elif form == "table":
         table = Table(box=None)
         for name in ("interval", *rows[0]):
-            table.add_column(name, justify="right")
+            table.add_column(escape(text(name)), justify="right")
         for i, row in enumerate(rows, 1):
-            table.add_row(str(i), *(number(v) if isinstance(v, float) else str(v) for v in row.values()))
+            table.add_row(str(i), *(number(v) if isinstance(v, float) else escape(text(v)) for v in row.values()))
         _console().print(table)
     else:
         raise OptionError(f"a format is one of table, json, csv, but got {form!r}")

@@ -72,7 +72,7 @@ def unpack(kernel: Kernel, z: Floats) -> Theta:
     values = iter(np.asarray(z).tolist())
     signal = math.exp(next(values))
     lengthscales = tuple(math.exp(next(values)) for _ in range(kernel.n_numeric))
-    omega = min(_LARGEST, -math.expm1(-math.exp(next(values)))) if kernel.omega is None else kernel.omega
+    omega = min(_LARGEST, -math.expm1(-math.exp(next(values)))) if kernel.omega is None else min(_LARGEST, kernel.omega)
     noise = math.exp(next(values))
     common = math.exp(next(values)) if kernel.common else 0.0
     mix = 1.0 / (1.0 + math.exp(-next(values))) if kernel.mixed else 0.5

@@ -63,7 +63,10 @@ class History:
         columns: dict[str, Any] = {name: getattr(self, name) for name in ("agent", "interval", "score")}
         columns |= {"improvement": self.improvement, "donor": self.donor}
         rows = [self.space.flat(self.hparams(row)) for row in range(len(self))]
-        return columns | {name: [row[name] for row in rows] for name in self.space.params}
+        for name in self.space.params:
+            # A hyperparameter that is called like a column must not replace it.
+            columns[f"hparams.{name}" if name in columns else name] = [row[name] for row in rows]
+        return columns
 
     def to_pandas(self) -> Any:
         """Return the columns as a pandas DataFrame; pandas must be installed."""
@@ -74,11 +77,15 @@ class History:
         return _imported("polars").DataFrame(self.columns())
 
     def best(self) -> Best | None:
-        """Return the row with the highest finite score, the first of equals; None when no score is finite."""
+        """Return the row with the highest finite score; None when no score is finite.
+
+        Of equals it is the one of the earliest interval and then the lowest agent, whoever reported first.
+        """
         finite = np.where(np.isfinite(self.score), self.score, -np.inf)
         if len(finite) == 0 or finite.max() == -np.inf:
             return None
-        row = int(np.argmax(finite))
+        equals = np.flatnonzero(finite == finite.max())
+        row = int(equals[np.lexsort((self.agent[equals], self.interval[equals]))[0]])
         return Best(int(self.agent[row]), int(self.interval[row]), float(self.score[row]), self.hparams(row))
 
 

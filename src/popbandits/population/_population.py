@@ -196,24 +196,32 @@ class Population:
         self._due.add(report.agent)
 
     def _apply(self, decision: Decision) -> None:
+        jobs = [self._job(action) for action in decision.actions if not action.stop and action.hparams is not None]
+        # Nothing above has changed anything: a decision that does not fit leaves the population as it was.
         self._started = True
         self._due.clear()
         self.notes = dict(decision.notes)
-        for action in decision.actions:
-            if action.stop or action.hparams is None:
-                continue
-            source = action.source
-            before, score = (
-                (-1, math.nan) if source is None else (self._last[source], self._scores.get(source, math.nan))
-            )
-            latest = self._latest.get(action.agent)
-            if latest is not None and latest.hparams == action.hparams:
-                point, values = latest.point, latest.values  # most agents keep their hparams
-            else:
-                point, values = self.space.encode(action.hparams), self.space.to_values(action.hparams)
-            interval = self._reports[action.agent] + 1
-            job = Job(action.agent, interval, action.hparams, point, values, source, before, score)
-            self._training[action.agent] = job
+        for job in jobs:
+            self._training[job.agent] = job
+
+    def _job(self, action: Action) -> Job:
+        source, hparams = action.source, action.hparams
+        for name, agent in (("agent", action.agent), ("source", source)):
+            if agent is not None and not 0 <= agent < self.size:
+                raise UnknownAgentError(f"agents are 0 to {self.size - 1}, but an action has the {name} {agent!r}")
+        if action.agent in self._training:
+            raise OutOfTurnError(f"agent {action.agent} is still training, but got an action")
+        if source is not None and self._last[source] < 0:
+            raise OutOfTurnError(f"agent {source} has not trained yet, but agent {action.agent} was to copy it")
+        assert hparams is not None
+        before, score = (-1, math.nan) if source is None else (self._last[source], self._scores[source])
+        latest = self._latest.get(action.agent)
+        values = self.space.to_values(hparams) if latest is not None and latest.hparams == hparams else None
+        if latest is not None and values == latest.values:
+            point = latest.point  # most agents keep their hparams
+        else:
+            point, values = self.space.encode(hparams), self.space.to_values(hparams)
+        return Job(action.agent, self._reports[action.agent] + 1, hparams, point, values, source, before, score)
 
 
 def _whole(name: str, value: Any, least: int) -> int:
@@ -229,8 +237,10 @@ def _whole(name: str, value: Any, least: int) -> int:
 def _score(score: Any, agent: int) -> float:
     """Return a number, a numpy scalar or a 0-d array or tensor as a float; never a string that looks like one."""
     try:
-        if isinstance(score, (str, bytes, bool)) or getattr(score, "shape", ()) != ():
+        if isinstance(score, (str, bytes, bool, complex)) or getattr(score, "shape", ()) != ():
+            raise TypeError
+        if getattr(getattr(score, "dtype", None), "kind", "f") not in "iuf":
             raise TypeError
         return float(score)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ScoreError(f"the score of agent {agent} must be a number, but got {score!r}") from None

@@ -9,9 +9,10 @@ from functools import cached_property
 
 import numpy as np
 
+from popbandits._errors import OptionError
 from popbandits._random import generator, quasi_random
 from popbandits._types import Floats, Hparams
-from popbandits.problems._problem import Weights
+from popbandits.problems._problem import LONGEST, Weights
 from popbandits.space import Float, Space
 
 _FEATURES = 256
@@ -26,14 +27,12 @@ class GPDraw:
         omega: how fast the function changes: 0 never, 1 anew in each interval.
         lengthscale: of the squared-exponential kernel.
         seed: of the draw.
-        longest: intervals drawn.
     """
 
     dim: int = 2
     omega: float = 0.05
     lengthscale: float = 0.3
     seed: int = 0
-    longest: int = 100
 
     @cached_property
     def space(self) -> Space:
@@ -41,43 +40,57 @@ class GPDraw:
 
     @cached_property
     def _features(self) -> tuple[Floats, Floats, Floats]:
-        """The frequencies (M x dim), the phases (M) and the weights of each interval (longest x M)."""
+        """The frequencies (M x dim), the phases (M) and the weights of each interval (LONGEST x M)."""
         rng = generator(self.seed, "gp draw")
         frequencies = rng.standard_normal((_FEATURES, self.dim)) / self.lengthscale
         phases = rng.uniform(0, 2 * np.pi, _FEATURES)
-        weights = rng.standard_normal((self.longest, _FEATURES))
-        for t in range(1, self.longest):
+        weights = rng.standard_normal((LONGEST, _FEATURES))
+        for t in range(1, LONGEST):
             weights[t] = np.sqrt(1 - self.omega) * weights[t - 1] + np.sqrt(self.omega) * weights[t]
         return frequencies, phases, weights * np.sqrt(2 / _FEATURES)
 
     def f(self, interval: int, x: Floats) -> Floats:
         """Return f_t at the points x (m x dim), length m."""
         frequencies, phases, weights = self._features
-        return np.asarray(np.cos(x @ frequencies.T + phases) @ weights[interval - 1])
+        return np.asarray(np.cos(x @ frequencies.T + phases) @ weights[self._index(interval)])
 
     @cached_property
-    def maxima(self) -> Floats:
-        """The maximum of f_t over the cube for each interval: a dense sweep, then a climb from its best points."""
-        frequencies, phases, weights = self._features
+    def _sweep(self) -> tuple[Floats, Floats]:
+        """Points that fill the cube, and their features."""
+        frequencies, phases, _ = self._features
         points = quasi_random(4096, self.dim, generator(self.seed, "maxima"))
-        features = np.cos(points @ frequencies.T + phases)
-        values = features @ weights.T
-        found = np.empty(self.longest)
-        for t in range(self.longest):
-            x = points[np.argsort(-values[:, t])[:8]]
-            step = np.full(len(x), 0.05)
-            best = self.f(t + 1, x)
-            for _ in range(60):  # ascent with a step that halves when it fails
-                slope = -(np.sin(x @ frequencies.T + phases) * weights[t]) @ frequencies
-                trial = np.clip(
-                    x + step[:, None] * slope / (np.linalg.norm(slope, axis=1, keepdims=True) + 1e-12), 0, 1
-                )
-                value = self.f(t + 1, trial)
-                better = value > best
-                x, best = np.where(better[:, None], trial, x), np.where(better, value, best)
-                step = np.where(better, step * 1.2, step * 0.5)
-            found[t] = best.max()
-        return found
+        return points, np.cos(points @ frequencies.T + phases)
+
+    @cached_property
+    def _maxima(self) -> dict[int, float]:
+        return {}
+
+    def maximum(self, interval: int) -> float:
+        """Return the maximum of f_t over the cube: a dense sweep, then a climb from its best points."""
+        if interval not in self._maxima:
+            self._maxima[interval] = self._climbed(interval)
+        return self._maxima[interval]
+
+    def _climbed(self, interval: int) -> float:
+        frequencies, phases, weights = self._features
+        points, features = self._sweep
+        w = weights[self._index(interval)]
+        x = points[np.argsort(-(features @ w))[:8]]
+        step = np.full(len(x), 0.05)
+        best = self.f(interval, x)
+        for _ in range(60):  # ascent with a step that halves when it fails
+            slope = -(np.sin(x @ frequencies.T + phases) * w) @ frequencies
+            trial = np.clip(x + step[:, None] * slope / (np.linalg.norm(slope, axis=1, keepdims=True) + 1e-12), 0, 1)
+            value = self.f(interval, trial)
+            better = value > best
+            x, best = np.where(better[:, None], trial, x), np.where(better, value, best)
+            step = np.where(better, step * 1.2, step * 0.5)
+        return float(best.max())
+
+    def _index(self, interval: int) -> int:
+        if interval > LONGEST:
+            raise OptionError(f"a problem has {LONGEST} intervals, but got interval {interval}")
+        return interval - 1
 
     def fresh(self) -> Weights:
         return np.zeros(1)
@@ -90,4 +103,4 @@ class GPDraw:
         return float(weights[0])
 
     def optimum(self, intervals: int) -> float:
-        return float(self.maxima[:intervals].sum())
+        return sum(self.maximum(t) for t in range(1, intervals + 1))

@@ -6,12 +6,11 @@ from functools import cached_property
 
 import numpy as np
 
+from popbandits._errors import OptionError
 from popbandits._random import generator
 from popbandits._types import Floats, Hparams
-from popbandits.problems._problem import Weights
+from popbandits.problems._problem import LONGEST, Weights
 from popbandits.space import Float, Space
-
-_LONGEST = 1000
 
 
 @dataclass(frozen=True)
@@ -38,11 +37,11 @@ class MovingPeak:
     def centres(self) -> Floats:
         """The peak's place in each interval, 1000 x dim."""
         rng = generator(self.seed, "moving peak")
-        steps = self.drift * rng.standard_normal((_LONGEST, self.dim))
-        jumps = rng.random((_LONGEST, self.dim))
+        steps = self.drift * rng.standard_normal((LONGEST, self.dim))
+        jumps = rng.random((LONGEST, self.dim))
         at = jumps[0]
-        centres = np.empty((_LONGEST, self.dim))
-        for t in range(_LONGEST):
+        centres = np.empty((LONGEST, self.dim))
+        for t in range(LONGEST):
             at = jumps[t] if self.jump_every and t and t % self.jump_every == 0 else at + steps[t]
             at = 1.0 - np.abs(1.0 - np.abs(at))  # a walk that meets a wall turns back
             centres[t] = at
@@ -52,6 +51,8 @@ class MovingPeak:
         return np.zeros(1)
 
     def train(self, weights: Weights, hparams: Hparams, interval: int) -> Weights:
+        if interval > LONGEST:
+            raise OptionError(f"a problem has {LONGEST} intervals, but got interval {interval}")
         x = np.array([hparams[f"x{j}"] for j in range(self.dim)])
         width = 0.2 * math.sqrt(self.dim)
         off = float(((x - self.centres[interval - 1]) ** 2).sum())

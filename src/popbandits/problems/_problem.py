@@ -12,6 +12,10 @@ Weights = Floats
 """All that an agent is: a short vector."""
 
 
+LONGEST = 1000
+"""Intervals that problems which change are drawn for."""
+
+
 class Problem(Protocol):
     """Something to train, cheap enough to be trained ten thousand times."""
 

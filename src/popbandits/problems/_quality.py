@@ -57,8 +57,10 @@ class Cell:
     @property
     def half_width(self) -> float:
         """Half the width of the 95 % confidence interval of the mean."""
+        from scipy.special import stdtrit
+
         n = len(self.regrets)
-        return float(1.96 * np.std(self.regrets, ddof=1) / np.sqrt(n)) if n > 1 else float("inf")
+        return float(stdtrit(n - 1, 0.975) * np.std(self.regrets, ddof=1) / np.sqrt(n)) if n > 1 else float("inf")
 
 
 def quality(

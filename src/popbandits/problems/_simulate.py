@@ -34,17 +34,21 @@ def simulate(
     """
     population = Population(problem.space, strategy, size=size, intervals=intervals, seed=seed)
     weights: dict[int, Weights] = {}
+    ages: dict[int, int] = {}
     deviation = noise * signal_size(problem) if noise else 0.0
     actions = population.start()
     while actions:
-        donated = dict(weights)  # a donor may itself be replaced in the same decision
+        donated, aged = dict(weights), dict(ages)  # a donor may itself be replaced in the same decision
         released: list[Action] = []
         for action in actions:
             if action.hparams is None:
                 continue
             job = population.training[action.agent]
+            fresh = action.source is None
             begun = problem.fresh() if action.source is None else donated[action.source]
-            weights[action.agent] = problem.train(begun, action.hparams, job.interval)
+            # Problems change with the training of the weights, not with how often their agent has begun anew.
+            ages[action.agent] = 1 if fresh else aged[action.source or 0] + 1
+            weights[action.agent] = problem.train(begun, action.hparams, ages[action.agent])
             error = deviation * generator(seed, "noise", job.interval, action.agent).standard_normal()
             released += population.tell(action.agent, problem.score(weights[action.agent]) + error)
         actions = released

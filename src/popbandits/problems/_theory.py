@@ -23,7 +23,7 @@ def theory_regret(agents: int, intervals: int, omega: float, seed: int) -> Float
         omega: how fast the function changes.
         seed: of the function, the noise and the sweep.
     """
-    problem = GPDraw(1, omega, _LENGTHSCALE, seed, longest=intervals)
+    problem = GPDraw(1, omega, _LENGTHSCALE, seed)
     kernel = Kernel((False,), omega=omega)
     theta = Theta(1.0, (_LENGTHSCALE,), omega, _NOISE)
     rng = generator(seed, "theory")
@@ -38,7 +38,7 @@ def theory_regret(agents: int, intervals: int, omega: float, seed: int) -> Float
         one = Request(everywhere, -1, acquisition, rng)
         chosen = choose_batch(posterior, [one] * agents, lambda points: points)
         values = problem.f(now, chosen)
-        regrets[now - 1] = problem.maxima[now - 1] - values.max()
+        regrets[now - 1] = problem.maximum(now) - values.max()
         u, t = np.concatenate([u, chosen]), np.append(t, np.full(agents, float(now)))
         y = np.append(y, values + np.sqrt(_NOISE) * rng.standard_normal(agents))
     return np.cumsum(regrets)

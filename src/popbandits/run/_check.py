@@ -55,7 +55,7 @@ def _findings(trainable: Any, first: Hparams, second: Hparams, metric: str, fold
     try:
         yield Finding(True, f"a worker can import {Target.of(trainable)}")
     except PopbanditsError as error:
-        yield Finding(False, f"{error}; until then only Inline() can train it")
+        yield Finding(False, str(error))
 
     def trained(hparams: Hparams, model: Any) -> float:
         score, _ = scored(model.step(hparams), metric)
@@ -76,7 +76,12 @@ def _findings(trainable: Any, first: Hparams, second: Hparams, metric: str, fold
     if files == 0:
         yield Finding(False, "save wrote no file into the folder it was given; a copy would start from nothing")
     go_on = trained(second, one)
-    yield Finding(True, "other hparams can be given to a model that is training")
+    same = trainable(1)
+    same.load(path)
+    if trained(first, same) == go_on and first != second:
+        yield Finding(False, f"{first} and {second} give the same score: does step use the hparams it is given?")
+    else:
+        yield Finding(True, "other hparams take effect on a model that is training")
     yield from _loaded(trainable, path, lambda model: trained(second, model), go_on)
 
 

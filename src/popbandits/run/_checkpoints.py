@@ -33,6 +33,8 @@ def seal(path: Path) -> None:
     Raises:
         RunError: when the folder holds a link or something else that is not a file or folder.
     """
+    if (path / MANIFEST).exists():
+        raise RunError(f"save wrote a file named {MANIFEST}, which is the name of a checkpoint's own; choose another")
     manifest = {}
     folders = [path]
     for file in _files(path):

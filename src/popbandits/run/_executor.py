@@ -32,6 +32,11 @@ class Task:
     save: str
     seed: int
 
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """What tells one attempt from another."""
+        return self.agent, self.interval, self.attempt
+
 
 @dataclass(frozen=True)
 class Done:

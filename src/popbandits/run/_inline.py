@@ -1,4 +1,4 @@
-"""Inline: agents are trained in this process, one after another. For debugging, notebooks and tests."""
+"""Inline: agents are trained in this process, one after another. For debugging and tests."""
 
 from collections import deque
 from dataclasses import dataclass

@@ -22,17 +22,19 @@ class Keeper:
         self._best: tuple[float, str] | None = None
         self._retired: set[str] = set()
         self._damaged: dict[str, str | None] = {}
+        self._scores: dict[str, float] = {}
 
     def reported(self, agent: int, score: float, name: str | None) -> None:
         """Note the checkpoint of a report; higher scores are better."""
         if name is None:
             return
+        self._scores[name] = score
         own = self._of_agent.setdefault(agent, [])
         if name not in own:
             own.append(name)
         while len(own) > _EACH:
             self._retired.add(own.pop(0))
-        if not math.isnan(score) and (self._best is None or score > self._best[0]):
+        if math.isfinite(score) and (self._best is None or score > self._best[0]):
             if self._best is not None:
                 self._retired.add(self._best[1])
             self._best = (score, name)
@@ -54,7 +56,9 @@ class Keeper:
             if name in own:
                 own.remove(name)
         if self._best is not None and self._best[1] == name:
-            self._best = None
+            kept = {name for own in self._of_agent.values() for name in own}
+            finite = [(self._scores[other], other) for other in sorted(kept) if math.isfinite(self._scores[other])]
+            self._best = max(finite, default=None)
 
     def latest(self, agent: int) -> str | None:
         """Return the newest checkpoint of an agent; None when it has none."""
@@ -64,6 +68,7 @@ class Keeper:
     def needed(self, loading: Collection[str]) -> set[str]:
         """Return every checkpoint that must stay, given those that training agents load."""
         kept = {name for own in self._of_agent.values() for name in own} | set(loading)
+        kept |= {name for name in self._damaged.values() if name is not None}
         return kept | ({self._best[1]} if self._best else set())
 
     def tidy(self, loading: Collection[str]) -> None:

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import time
 from pathlib import Path
 from types import TracebackType
 
@@ -18,12 +19,18 @@ class Lock:
         self._descriptor = -1
 
     def __enter__(self) -> "Lock":
-        descriptor = os.open(self._folder / FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            raise RunError(f"{self._folder} is in use by process {holder(self._folder)}; stop it first") from None
+        descriptor = _open(self._folder, os.O_RDWR | os.O_CREAT)
+        for patience in range(20, -1, -1):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                process = holder(self._folder)
+                if process is None and patience:  # somebody was only looking whether it is held
+                    time.sleep(0.02)
+                    continue
+                os.close(descriptor)
+                raise RunError(f"{self._folder} is in use by process {process}; stop it first") from None
         os.ftruncate(descriptor, 0)
         os.write(descriptor, str(os.getpid()).encode())
         self._descriptor = descriptor
@@ -37,10 +44,9 @@ class Lock:
 
 def holder(folder: Path) -> int | None:
     """Return the process that holds a run's lock; None when it is free."""
-    try:
-        descriptor = os.open(folder / FILE, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except FileNotFoundError:
+    if not (folder / FILE).exists():
         return None
+    descriptor = _open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -50,3 +56,10 @@ def holder(folder: Path) -> int | None:
         return None
     finally:
         os.close(descriptor)
+
+
+def _open(folder: Path, flags: int) -> int:
+    try:
+        return os.open(folder / FILE, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise RunError(f"the lock of {folder} cannot be used: {error.strerror}") from None

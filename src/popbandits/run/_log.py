@@ -8,12 +8,13 @@ Rows are only ever added. Each carries a checksum of itself, so that damage is n
 
 import json
 import math
+import os
 import sqlite3
 import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ FILE = "run.sqlite"
 _SCHEMA = 1
 _APPLICATION = 0x70623200  # "pb2"
 _TABLES = """
-CREATE TABLE settings (body TEXT NOT NULL);
+CREATE TABLE settings (body TEXT NOT NULL, crc INTEGER NOT NULL);
 CREATE TABLE events (
     seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, agent INTEGER, interval INTEGER, score REAL,
     checkpoint TEXT, time REAL NOT NULL, body TEXT NOT NULL, crc INTEGER NOT NULL
@@ -77,14 +78,22 @@ class Log:
         """
         if (folder / FILE).exists():
             raise RunError(f"{folder} holds a run already; resume it, or choose another folder")
+        text = json.dumps(settings)
+        beside = folder / f".new-{FILE}"
+        beside.unlink(missing_ok=True)
         with _named(folder):
-            database = _connect(folder / FILE, "rwc")
+            database = _connect(beside, "rwc")
             database.executescript(
                 f"PRAGMA application_id={_APPLICATION}; PRAGMA user_version={_SCHEMA}; BEGIN;{_TABLES}"
             )
-            database.execute("INSERT INTO settings VALUES (?)", (json.dumps(settings),))
+            database.execute("INSERT INTO settings VALUES (?, ?)", (text, zlib.crc32(text.encode())))
             database.execute("COMMIT")
-        return Log(folder, database, 0)
+            database.close()  # and with it the write-ahead log is in the file: a name is all that is missing
+        os.rename(beside, folder / FILE)
+        descriptor = os.open(folder, os.O_RDONLY)
+        os.fsync(descriptor)
+        os.close(descriptor)
+        return Log.open(folder, write=True)
 
     @staticmethod
     def open(folder: Path, *, write: bool = False) -> "Log":
@@ -113,14 +122,14 @@ class Log:
     def settings(self) -> dict[str, Any]:
         """What the run was started with."""
         with _named(self.folder):
-            rows = self._database.execute("SELECT body FROM settings").fetchall()
-            if len(rows) != 1:
-                raise RunError(f"the log of {self.folder} is damaged: it has {len(rows)} settings, not 1")
+            rows = self._database.execute("SELECT body, crc FROM settings").fetchall()
+            if len(rows) != 1 or zlib.crc32(rows[0][0].encode()) != rows[0][1]:
+                raise RunError(f"the log of {self.folder} is damaged: its settings do not match their checksum")
             settings: dict[str, Any] = json.loads(rows[0][0])
             return settings
 
-    def add(self, entry: Entry) -> None:
-        """Add a row; it is durable after `commit`."""
+    def add(self, entry: Entry) -> Entry:
+        """Add a row and return it with its number and time; it is durable after `commit`."""
         with _named(self.folder):
             if not self._open:
                 self._database.execute("BEGIN IMMEDIATE")
@@ -129,9 +138,11 @@ class Log:
             body = json.dumps(entry.body)
             # SQLite has no nan: a report without a score is one whose score was nan.
             score = None if entry.score is None or math.isnan(entry.score) else entry.score
-            row = (seq, entry.kind, entry.agent, entry.interval, score, entry.checkpoint, time.time(), body)
+            now = time.time()
+            row = (seq, entry.kind, entry.agent, entry.interval, score, entry.checkpoint, now, body)
             self._database.execute("INSERT INTO events VALUES (?,?,?,?,?,?,?,?,?)", (*row, _crc(row)))
             self._seq = seq
+        return replace(entry, seq=seq, time=now)
 
     def commit(self) -> None:
         """Make every row added so far durable."""

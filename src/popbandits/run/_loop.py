@@ -34,7 +34,7 @@ class Controller:
         self._loads: dict[int, str | None] = {}
         self._attempts: dict[int, int] = {}
         self._tasks: dict[int, Task] = {}
-        self._given_up = 0
+        self._given_up: set[int] = set()
         self._unheard: list[Entry] = []
         entries = list(log.entries())
         for entry in entries:
@@ -74,7 +74,7 @@ class Controller:
         """Log outcomes and what the core decides on them, make that durable, and only then carry it out."""
         for outcome in outcomes:
             agent = outcome.task.agent
-            if self._tasks.get(agent) != outcome.task:
+            if agent not in self._tasks or self._tasks[agent].key != outcome.task.key:
                 continue  # a late word of an attempt that was given up: fenced by (agent, interval, attempt)
             del self._tasks[agent]
             entry = self._report(outcome) if isinstance(outcome, Done) else self._failure(outcome)
@@ -104,7 +104,7 @@ class Controller:
                 f"a checkpoint could not be published: {error.strerror}; make room and resume"
             ) from error
         failpoint("published")
-        self._given_up = 0
+        self._given_up.discard(task.agent)
         body = {"attempt": task.attempt, "metrics": outcome.metrics, "seconds": outcome.seconds}
         return Entry("report", body, task.agent, task.interval, outcome.score, task.save)
 
@@ -125,8 +125,8 @@ class Controller:
         self._add(Entry("failure", body, task.agent, task.interval))
         if task.attempt <= self._settings.retries or outcome.kind == "checkpoint":
             return None
-        self._given_up += 1
-        if self._given_up >= self._settings.size:
+        self._given_up.add(task.agent)
+        if len(self._given_up) >= self._settings.size:
             self._commit()
             raise TrainableError(
                 f"every agent failed {self._settings.retries + 1} times in a row; the last was agent {task.agent} "
@@ -168,9 +168,8 @@ class Controller:
         return {name for name in self._loads.values() if name is not None}
 
     def _add(self, entry: Entry) -> None:
-        self._log.add(entry)
         self._noted(entry)
-        self._unheard.append(entry)
+        self._unheard.append(self._log.add(entry))
 
     def _commit(self) -> None:
         self._log.commit()

@@ -66,13 +66,22 @@ class _Worker:
         log = assignment.checkpoints.parent / f"worker-{number}.log"
         with log.open("ab") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "popbandits.run._worker", str(their_tasks), str(their_outcomes)],
+                [
+                    sys.executable,
+                    "-m",
+                    "popbandits.run._worker",
+                    str(their_tasks),
+                    str(their_outcomes),
+                    str(os.getpid()),
+                ],
                 pass_fds=(their_tasks, their_outcomes),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
                 start_new_session=True,  # a group of its own: what user code starts can be ended with it
-                env=os.environ | dict.fromkeys(_THREADS, str(threads)),
+                env=os.environ
+                | dict.fromkeys(_THREADS, str(threads))
+                | {"XLA_FLAGS": os.environ.get("XLA_FLAGS", _XLA)},
             )
         os.close(their_tasks)
         os.close(their_outcomes)
@@ -83,22 +92,28 @@ class _Worker:
             "metric": assignment.metric,
             "size": assignment.size,
             "room": room,
+            "argv": sys.argv,
             "path": [str(Path(entry or ".").resolve()) for entry in sys.path],
         }
-        send(self.tasks, hello)
+        with contextlib.suppress(BrokenPipeError):
+            send(self.tasks, hello)
         self.ready = False
+        self.alive = os.pidfd_open(self.process.pid)  # readable when it dies, whoever else holds its pipes
 
     def give(self, task: Task) -> None:
         self.task, self.since = task, time.monotonic()
-        send(self.tasks, vars(task))
+        with contextlib.suppress(
+            BrokenPipeError
+        ):  # it died while idle; that it is gone is noticed like any other death
+            send(self.tasks, vars(task))
 
     def end(self) -> int:
         """End the process and all it has started; return how it ended."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         code = self.process.wait()
-        os.close(self.tasks)
-        os.close(self.outcomes)
+        for descriptor in (self.tasks, self.outcomes, self.alive):
+            os.close(descriptor)
         return code
 
 
@@ -119,10 +134,16 @@ class _ProcessSession:
         alive = [worker for worker in self._workers.values() if worker is not None]
         if not alive:
             return outcomes
-        readable, _, _ = select.select([worker.outcomes for worker in alive], [], [], self._patience(alive, seconds))
+        poll = select.poll()
+        for worker in alive:
+            poll.register(worker.outcomes, select.POLLIN)
+            poll.register(worker.alive, select.POLLIN)
+        readable = {descriptor for descriptor, _ in poll.poll(1000 * self._patience(alive, seconds))}
         for worker in alive:
             if worker.outcomes in readable:
                 outcomes += self._heard(worker)
+            elif worker.alive in readable:
+                outcomes += self._died(worker)
             elif self._late(worker):
                 outcomes.append(self._lost(worker, "hang", f"took more than {self._options.deadline} s and was ended"))
         self._hand_out()
@@ -165,12 +186,14 @@ class _ProcessSession:
         if self._options.deadline is None:
             return seconds
         now = time.monotonic()
-        left = [worker.since + self._options.deadline - now for worker in alive if worker.task is not None]
+        left = [worker.since + self._options.deadline - now for worker in alive if worker.ready and worker.task]
         return max(0.0, min([seconds, *left]))
 
     def _late(self, worker: _Worker) -> bool:
         deadline = self._options.deadline
-        return deadline is not None and worker.task is not None and time.monotonic() - worker.since > deadline
+        if deadline is None or not worker.ready or worker.task is None:
+            return False  # starting up is not training
+        return time.monotonic() - worker.since > deadline
 
     def _heard(self, worker: _Worker) -> list[Outcome]:
         message = receive(worker.outcomes)
@@ -178,7 +201,7 @@ class _ProcessSession:
             return self._died(worker)
         if message["outcome"] == "ready":
             worker.ready = True
-            worker.since = time.monotonic()  # the deadline is for training, not for starting up
+            worker.since = time.monotonic()
             return []
         if message["outcome"] == "unusable":
             self.close()

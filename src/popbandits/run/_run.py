@@ -61,6 +61,7 @@ class Run:
         self.directory = Path(directory)
         log = Log.open(self.directory)
         try:
+            log.check()
             self.settings = Settings.from_json(log.settings)
             self.entries: tuple[Entry, ...] = tuple(log.entries())
         finally:

@@ -4,6 +4,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from popbandits._errors import OptionError, PopbanditsError, RunError
 from popbandits.population import Population, Strategy
 from popbandits.run._trainable import Target
@@ -35,6 +37,10 @@ class Settings:
     retries: int = 2
 
     def __post_init__(self) -> None:
+        for name in ("size", "intervals", "seed"):
+            value = getattr(self, name)
+            if isinstance(value, np.integer):
+                object.__setattr__(self, name, int(value))
         if self.mode not in ("max", "min"):
             raise OptionError(f"mode must be 'max' or 'min', but got {self.mode!r}")
         if not isinstance(self.metric, str) or not self.metric:

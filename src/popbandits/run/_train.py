@@ -1,5 +1,6 @@
 """Training one task where the agent is: in this process. Used by `Inline` and by every worker."""
 
+import copy
 import errno
 import time
 import traceback
@@ -41,7 +42,8 @@ class Trainer:
             trainable = self._ready(task)
             loaded = time.monotonic()
             failpoint("before-step")
-            result = trainable.step(task.hparams)
+            # A copy: what user code does to its dict must not reach the core.
+            result = trainable.step(copy.deepcopy(dict(task.hparams)))
             score, metrics = scored(result, self._assignment.metric)
             check_in_effect(trainable, task.hparams)
             trained = time.monotonic()

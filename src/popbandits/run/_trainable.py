@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import inspect
 import json
 import math
 import sys
@@ -121,6 +122,12 @@ def check_methods(factory: Any) -> None:
     for method in ("step", "save", "load"):
         if not callable(getattr(factory, method, None)):
             raise TrainableError(f"a trainable has step, save and load, but {factory.__name__} has no {method}")
+    try:
+        inspect.signature(factory).bind(0)
+    except TypeError:
+        raise TrainableError(f"a trainable is made with a seed, but {factory.__name__}(0) cannot be called") from None
+    except ValueError:
+        pass  # made in C: it says nothing of its arguments
 
 
 def scored(result: Any, metric: str) -> tuple[float, dict[str, float]]:
@@ -209,7 +216,8 @@ class _Functional:
 
     def load(self, path: Path) -> None:
         with np.load(path / "leaves.npz", allow_pickle=False) as leaves:
-            self.state = _untree(json.loads((path / "tree.json").read_text()), leaves)
+            # The state at hand tells what the saved one must be like: which tuples have names, which arrays are JAX's.
+            self.state = _untree(json.loads((path / "tree.json").read_text()), leaves, self.state)
 
 
 def _tree(node: Any, leaves: list[np.ndarray[Any, Any]]) -> Any:
@@ -219,21 +227,37 @@ def _tree(node: Any, leaves: list[np.ndarray[Any, Any]]) -> Any:
         return {type(node).__name__ if type(node) in (list, tuple) else "tuple": [_tree(c, leaves) for c in node]}
     if node is None or isinstance(node, (str, bool, int, float)):
         return {"value": node}
-    array = np.asarray(node)
+    try:
+        array = np.asarray(node)
+    except TypeError:
+        array = np.array(None)
     if array.dtype == object:
         raise TrainableError(f"a functional state holds arrays, numbers and strings, but got {type(node).__name__}")
     leaves.append(array)
     return {"leaf": len(leaves) - 1}
 
 
-def _untree(node: Any, leaves: Mapping[str, Any]) -> Any:
+def _untree(node: Any, leaves: Mapping[str, Any], like: Any) -> Any:
     ((kind, inner),) = node.items()
     if kind == "dict":
-        return {key: _untree(child, leaves) for key, child in inner}
+        if not isinstance(like, dict) or {key for key, _ in inner} != set(like):
+            raise TrainableError(f"the saved state has the names {[key for key, _ in inner]}, but init makes {like!r}")
+        return {key: _untree(child, leaves, like[key]) for key, child in inner}
     if kind in ("list", "tuple"):
-        children = [_untree(child, leaves) for child in inner]
+        if not isinstance(like, (list, tuple)) or len(like) != len(inner):
+            raise TrainableError(f"the saved state has {len(inner)} parts where init makes {like!r}")
+        children = [_untree(child, leaves, part) for child, part in zip(inner, like, strict=True)]
+        if hasattr(like, "_fields"):
+            return type(like)(*children)
         return children if kind == "list" else tuple(children)
-    return leaves[str(inner)] if kind == "leaf" else inner
+    if kind == "value":
+        return inner
+    array = leaves[str(inner)]
+    if array.dtype.kind == "V" and hasattr(like, "dtype"):
+        array = array.view(like.dtype)  # numpy's files do not know bfloat16 by name
+    if type(like).__module__.startswith("jax"):
+        return importlib.import_module("jax.numpy").asarray(array)
+    return array
 
 
 _importing: list[Path] = []
@@ -287,7 +311,7 @@ def _import(module: str) -> ModuleType:
         spec.loader.exec_module(loaded)
     except ImportedEnough:
         pass
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise TrainableError(f"importing {module} failed: {type(error).__name__}: {error}") from error
     finally:

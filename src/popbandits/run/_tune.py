@@ -2,7 +2,8 @@
 
 import signal
 import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,7 @@ def start(
     settings: Settings, executor: Executor, directory: str | Path | None, callbacks: Sequence[Callback] = ()
 ) -> Run:
     """Train a new run with these settings, to its end."""
+    stop_if_imported()
     settings.population()  # refuses sizes and intervals that cannot be, before a folder is made
     folder = Path(directory) if directory is not None else _new_folder(settings.target)
     try:
@@ -170,18 +172,26 @@ def _drive(folder: Path, settings: Settings, log: Log, executor: Executor, callb
         with interrupts:
             controller = Controller(folder, settings, log, callbacks)
             for callback in callbacks:
-                callback.on_start(Run(folder))
+                _tell(callback.on_start, Run(folder))
             controller.run(executor, interrupts)
     finally:
         log.close()
         run = Run(folder)
         for callback in callbacks:
-            callback.on_end(run)
+            _tell(callback.on_end, run)
     if interrupts.asked == signal.SIGINT:
         raise KeyboardInterrupt
     if interrupts.asked is not None:
         raise SystemExit(128 + interrupts.asked)
     return run
+
+
+def _tell(hear: Callable[[Run], None], run: Run) -> None:
+    """Tell a callback; one that raises is warned about and cannot stop a run."""
+    try:
+        hear(run)
+    except Exception as error:
+        warnings.warn(f"a callback raised {type(error).__name__}: {error}", stacklevel=2)
 
 
 def _new_folder(target: Target) -> Path:

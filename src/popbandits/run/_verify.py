@@ -70,6 +70,10 @@ def _checkpoints(folder: Path, entries: list[Entry]) -> Iterator[Finding]:
     run = Run(folder)
     training = set() if run.finished else set(run._population.training)
     missing = [name for agent, name in loads.items() if agent in training and name is not None and name not in names]
+    latest = {entry.agent: entry.checkpoint for entry in entries if entry.kind == "report"}
+    missing += [name for name in latest.values() if name is not None and name not in names]
+    if run._population.best is not None and run.best.checkpoint is None:
+        missing.append("the checkpoint of the best report")
     yield Finding(not missing, f"{missing[0]} is needed and missing" if missing else "every checkpoint needed is there")
 
 

@@ -3,8 +3,9 @@
 python -m popbandits.run._worker TASKS OUTCOMES        (two pipe descriptors)
 """
 
-import ctypes
+import contextlib
 import os
+import select
 import signal
 import sys
 import threading
@@ -17,16 +18,15 @@ from popbandits.run._train import Trainer
 from popbandits.run._trainable import Target
 from popbandits.run._wire import pack_outcome, receive, send
 
-_PR_SET_PDEATHSIG = 1
 
-
-def main(tasks: int, outcomes: int) -> None:
+def main(tasks: int, outcomes: int, controller: int) -> None:
     """Take the assignment, then task after task."""
-    _die_with_the_controller()
-    assignment = receive(tasks)
+    _die_with(controller)
+    inbox = _Inbox(tasks)
+    assignment = inbox.next()
     if assignment is None:
         return
-    sys.path[:] = assignment["path"]
+    sys.path[:], sys.argv[:] = assignment["path"], assignment["argv"]
     target = Target(assignment["module"], tuple(assignment["names"]))
     checkpoints = Path(assignment["checkpoints"])
     try:
@@ -37,7 +37,6 @@ def main(tasks: int, outcomes: int) -> None:
     work = Assignment(target, checkpoints, assignment["metric"], assignment["size"])
     trainer = Trainer(work, factory, room=assignment["room"])
     send(outcomes, {"outcome": "ready"})
-    inbox = _Inbox(tasks)
     while (message := inbox.next()) is not None:
         send(outcomes, pack_outcome(trainer.train(Task(**message))))
 
@@ -59,15 +58,37 @@ class _Inbox:
         while (message := receive(self._descriptor)) is not None:
             self._messages.append(message)
             self._arrived.release()
-        os.killpg(0, signal.SIGKILL)  # and with it what user code has started
+        os.killpg(0, signal.SIGKILL)  # its controller is gone: end this group, and what user code has started
 
 
-def _die_with_the_controller() -> None:
-    """Ask Linux to end this process when its parent ends, should user code never let go of the interpreter."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+def _die_with(controller: int) -> None:
+    """End with the controller, also when user code never lets go of the interpreter: a watcher ends the whole group.
+
+    The watcher is a child that does nothing but wait for its own parent's parent to end. Linux would end this process
+    alone (PR_SET_PDEATHSIG), and what user code has started would live on.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the controller's to handle
+    try:
+        watched = os.pidfd_open(controller)
+    except ProcessLookupError:
+        os._exit(1)
+    if os.getppid() != controller:
+        os._exit(1)  # it ended before we could watch it
+    group = os.getpgid(0)
+    if os.fork() == 0:
+        os.closerange(3, watched)
+        os.closerange(watched + 1, 256)
+        own = os.getppid()
+        worker = os.pidfd_open(own)
+        poll = select.poll()
+        poll.register(watched, select.POLLIN)
+        poll.register(worker, select.POLLIN)
+        poll.poll()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
+        os._exit(0)
+    os.close(watched)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

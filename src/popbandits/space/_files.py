@@ -90,10 +90,10 @@ def _params(tree: Mapping[str, Any], prefix: str) -> dict[str, Any]:
         full = f"{prefix}{name}"
         if not isinstance(value, dict):
             out[name] = value
-        elif isinstance(value.get("type"), str):
+        elif value.get("type") in _TYPES:
             out[name] = _param(full, value)
-        elif value.keys() & {"low", "high", "values"}:
-            raise SpaceError(f"hyperparameter {full!r} needs a type ('float', 'int' or 'choice'), but got {value!r}")
+        elif not any(isinstance(inner, dict) for inner in value.values()) and value.keys() & {"low", "high", "values"}:
+            raise SpaceError(f"hyperparameter {full!r} needs a type (float, int or choice), but got {value!r}")
         else:
             out[name] = _params(value, f"{full}.")
     return out
@@ -101,8 +101,6 @@ def _params(tree: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 def _param(name: str, table: dict[str, Any]) -> Any:
     kind = table["type"]
-    if kind not in _TYPES:
-        raise SpaceError(f"hyperparameter {name!r}: the type is one of {', '.join(_TYPES)}, but got {kind!r}")
     make, known = _TYPES[kind]
     given = {key: value for key, value in table.items() if key != "type"}
     if unknown := given.keys() - known:

@@ -65,20 +65,23 @@ class Float:
             raise BoundsError(
                 f"`0 < low` and `high < 1` must hold with logit=True, but got (low={self.low!r}, high={self.high!r})"
             )
+        for name in ("log", "logit"):
+            if not isinstance(getattr(self, name), bool):
+                raise BoundsError(f"{name} must be True or False, but got {getattr(self, name)!r}")
         object.__setattr__(self, "low", float(self.low))
         object.__setattr__(self, "high", float(self.high))
 
     @property
     def n_values(self) -> float:
-        return 1 if self.low == self.high else math.inf
+        return 1 if self._scaled(self.low) == self._scaled(self.high) else math.inf
 
     def to_unit(self, value: Any) -> float:
         number = _number("Float", value)
         if not self.low <= number <= self.high:
             raise HparamsError(f"must lie in [{self.low!r}, {self.high!r}], but got {value!r}")
-        if self.low == self.high:
-            return 0.0
         low, high = self._scaled(self.low), self._scaled(self.high)
+        if low == high:  # one value, or two so close that the scale cannot tell them apart
+            return 0.0
         return min(1.0, max(0.0, (self._scaled(number) - low) / (high - low)))
 
     def from_unit(self, u: float) -> float:
@@ -141,6 +144,8 @@ class Int:
             )
         if self.log and self.low <= 0:
             raise BoundsError(f"`low > 0` must hold with log=True, but got (low={self.low!r}, high={self.high!r})")
+        if not isinstance(self.log, bool):
+            raise BoundsError(f"log must be True or False, but got {self.log!r}")
         object.__setattr__(self, "low", int(self.low))
         object.__setattr__(self, "high", int(self.high))
 
@@ -154,9 +159,9 @@ class Int:
             raise HparamsError(f"must be a whole number, but got {value!r}")
         if not self.low <= number <= self.high:
             raise HparamsError(f"must lie in [{self.low}, {self.high}], but got {value!r}")
-        if self.low == self.high:
-            return 0.0
         low, high = self._scaled(self.low), self._scaled(self.high)
+        if low == high:  # one value, or two so close that the scale cannot tell them apart
+            return 0.0
         return min(1.0, max(0.0, (self._scaled(number) - low) / (high - low)))
 
     def from_unit(self, u: float) -> int:
@@ -199,6 +204,7 @@ class Choice:
     def __init__(self, *values: Any) -> None:
         if not values:
             raise ChoiceError("a Choice needs at least one value, but got none")
+        values = tuple(value.item() if isinstance(value, np.generic) else value for value in values)
         for i, value in enumerate(values):
             if value is not None and not isinstance(value, (str, int, float, bool)):
                 raise ChoiceError(f"a Choice holds strings, numbers, booleans and None, but got {value!r}")
@@ -245,7 +251,7 @@ def _number(kind: str, value: Any) -> float:
         if isinstance(value, (bool, str)):
             raise TypeError
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise HparamsError(f"must be a number for {kind}, but got {value!r}") from None
     if not math.isfinite(number):
         raise HparamsError(f"must be finite, but got {value!r}")

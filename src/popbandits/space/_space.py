@@ -5,6 +5,7 @@ Constants and parameters with one value have no coordinate. A Choice's coordinat
 """
 
 import difflib
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Union
 
@@ -115,6 +116,8 @@ class Space:
 
     def decode(self, point: Any) -> dict[str, Any]:
         """Return the hparams at a point of the cube; coordinates outside [0, 1] are taken at the nearest end."""
+        if len(point) != self.dim:
+            raise HparamsError(f"a point has {self.dim} coordinates, but got {len(point)}")
         at = dict(zip(self._active, np.asarray(point, dtype=float).tolist(), strict=True))
         flat = {
             name: param.from_unit(at.get(name, 0.0)) if isinstance(param, _PARAMS) else param
@@ -189,16 +192,24 @@ def _leaves(params: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[
         if isinstance(value, Mapping):
             if not value:
                 raise SpaceError(f"a group needs at least one hyperparameter, but {'.'.join(here)!r} is empty")
+            if isinstance(value.get("type"), str) and value["type"] in ("float", "int", "choice"):
+                raise SpaceError(
+                    f"{'.'.join(here)!r} has a constant 'type' that a file would read as a parameter's kind"
+                )
             yield from _leaves(value, here)
         else:
             yield here, _leaf(".".join(here), value)
 
 
 def _leaf(name: str, value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        raise SpaceError(f"hyperparameter {name!r} must be finite, but got the constant {value!r}")
     if isinstance(value, _PARAMS) or value is None or isinstance(value, (str, int, float, bool)):
         return value
     if isinstance(value, tuple) and len(value) == 2:
-        whole = all(isinstance(bound, int) and not isinstance(bound, bool) for bound in value)
+        whole = all(isinstance(bound, (int, np.integer)) and not isinstance(bound, bool) for bound in value)
         try:
             return Int(*value) if whole else Float(*value)
         except SpaceError as error:

@@ -39,7 +39,8 @@ class ASHA:
             check_number(self, "starts", 1, np.inf, whole=True)
 
     def start(self, view: View) -> Decision:
-        return start_at_random(view)
+        first = start_at_random(view)
+        return first if self.starts is None else Decision(first.actions[: self.starts])
 
     def decide(self, view: View, due: tuple[int, ...]) -> Decision:
         left = view.size * view.intervals - len(view.history) - len(view.training)

@@ -22,7 +22,8 @@ _MOST_ROWS = 256
 class BayesOpt:
     """Train trials one after another for half of `intervals` each, hparams by Expected Improvement; continue the best.
 
-    One agent trains at a time. The number of trials is what the budget size x intervals has room for: 2 size - 1.
+    One agent trains at a time. There are as many trials as the budget size x intervals has room for: 2 size - 1 when
+    intervals is even.
     """
 
     def start(self, view: View) -> Decision:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import fields
 from typing import Any, TypeVar
 
+import numpy as np
+
 from popbandits._errors import OptionError
 
 T = TypeVar("T", bound=type)
@@ -40,6 +42,9 @@ def check_names(owner: str, given: Iterable[str], known: Collection[str]) -> Non
 def check_number(owner: Any, name: str, low: float, high: float, *, whole: bool = False) -> None:
     """Refuse an option that is not a number in [low, high]."""
     value = getattr(owner, name)
+    if isinstance(value, np.generic):
+        value = value.item()
+        object.__setattr__(owner, name, value)
     kinds = int if whole else (int, float)
     if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
         kind = "a whole number" if whole else "a number"

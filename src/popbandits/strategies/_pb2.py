@@ -70,7 +70,10 @@ class PB2:
 
     @classmethod
     def paper(cls, **given: Any) -> "PB2":
-        """Return algorithm 1 of the paper to the letter: independent noise, no common effect, the whole cube."""
+        """Return the paper's own method: independent noise, no common effect, the whole cube.
+
+        New hparams for copied agents, as its figure 1 has it; `explore="all"` is its algorithm 1 read literally.
+        """
         return cls(**{"lineage_noise": False, "common_effect": False, "trust_region": False} | given)
 
     def start(self, view: View) -> Decision:
@@ -109,6 +112,8 @@ class PB2:
         theta = fit(kernel, evidence.rows, evidence.y, start=_warm_start(kernel, view.notes))
         block = block_length(kernel, theta, evidence.rows, evidence.y) if len(evidence.rows) else 0
         rows, y = evidence.rows[:block], evidence.y[:block]
+        if block < len(evidence.y):
+            y = y - y.mean()  # what was forgotten must not set the level
         posterior = Posterior.given(kernel, theta, rows, y)
         fallbacks = int(view.notes.get("fallbacks", 0))
         learned = {
@@ -146,8 +151,9 @@ class PB2:
             donated = view.history.points[[view.last[source]]]
             numeric = [not choice for choice in kernel.is_choice]
             return Box(t, *region(donated[0], theta.lengthscales, size, numeric), donated)
-        donors = sorted({donor for donor in sources.values() if donor is not None})[:_INCUMBENTS]
-        donated = view.history.points[[view.last[donor] for donor in donors]]
+        donors = {source for agent, source in sources.items() if source is not None and source != agent}
+        ranked = sorted(donors, key=lambda donor: (-view.history.score[view.last[donor]], donor))[:_INCUMBENTS]
+        donated = view.history.points[[view.last[donor] for donor in ranked]]
         return Box(t, np.zeros(view.space.dim), np.ones(view.space.dim), donated.reshape(-1, view.space.dim))
 
     def _beta(self, t: int, dim: int) -> float:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from popbandits._errors import OptionError
 from popbandits._random import generator
 from popbandits._types import Hparams
 from popbandits.population import Action, Decision, View
@@ -35,7 +36,10 @@ class PBT:
     def __post_init__(self) -> None:
         check_number(self, "quantile", 0.0, 0.5)
         check_number(self, "resample_probability", 0.0, 1.0)
-        object.__setattr__(self, "factors", tuple(self.factors))
+        factors = tuple(self.factors) if isinstance(self.factors, (tuple, list)) else ()
+        if len(factors) != 2 or not all(isinstance(f, (int, float)) and 0 < f < np.inf for f in factors):
+            raise OptionError(f"factors must be two positive numbers, but got {self.factors!r}")
+        object.__setattr__(self, "factors", factors)
 
     def start(self, view: View) -> Decision:
         return start_at_random(view)

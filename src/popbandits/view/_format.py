@@ -20,7 +20,7 @@ def text(value: Any) -> str:
         >>> text("a\x1b[31mb")
         'a[31mb'
     """
-    return "".join(character for character in str(value) if character.isprintable())
+    return "".join(character for character in str(value).replace("\n", " ") if character.isprintable())
 
 
 def pairs(hparams: dict[str, Any]) -> str:

@@ -58,7 +58,7 @@ class RunState:
             agent = self.agents[entry.agent]
             agent.interval = entry.interval or 0
             if entry.kind == "failure":
-                agent.state = "failed"
+                agent.state = "again"
                 self.failures += 1
             else:
                 self._reported(agent, entry)
