@@ -24,13 +24,11 @@ from popbandits._errors import RunError, StorageError
 FILE = "run.sqlite"
 _SCHEMA = 1
 _APPLICATION = 0x70623200  # "pb2"
-_TABLES = """
-CREATE TABLE settings (body TEXT NOT NULL, crc INTEGER NOT NULL);
-CREATE TABLE events (
+_EVENTS = """CREATE TABLE events (
     seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, agent INTEGER, interval INTEGER, score REAL,
     checkpoint TEXT, time REAL NOT NULL, body TEXT NOT NULL, crc INTEGER NOT NULL
-);
-"""
+)"""
+_SETTINGS = "CREATE TABLE settings (body TEXT NOT NULL, crc INTEGER NOT NULL)"
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ class Log:
         with _named(folder):
             database = _connect(beside, "rwc")
             database.executescript(
-                f"PRAGMA application_id={_APPLICATION}; PRAGMA user_version={_SCHEMA}; BEGIN;{_TABLES}"
+                f"PRAGMA application_id={_APPLICATION}; PRAGMA user_version={_SCHEMA}; BEGIN; {_EVENTS}; {_SETTINGS};"
             )
             database.execute("INSERT INTO settings VALUES (?, ?)", (text, zlib.crc32(text.encode())))
             database.execute("COMMIT")
@@ -115,6 +113,9 @@ class Log:
                     f"the run in {folder} has log version {version}, but this popbandits reads version {_SCHEMA}; "
                     "use the version of popbandits that wrote it"
                 )
+            tables = database.execute("SELECT sql FROM sqlite_master ORDER BY name").fetchall()
+            if tables != [(_EVENTS,), (_SETTINGS,)]:  # a bit of it flipped could make rows invisible
+                raise RunError(f"the log of {folder} is damaged: its tables are not those of a run")
             seq = database.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0]
         return Log(folder, database, seq)
 
