@@ -4,7 +4,7 @@ import pytest
 from popbandits._random import quasi_random
 from popbandits.bandit.theory import information_gain, largest_gains, regret_bounds
 from popbandits.gp import Kernel, Theta
-from popbandits.problems import theory_regret
+from popbandits.problems import GPDraw, theory_regret
 
 KERNEL = Kernel((False,), omega=0.0)
 THETA = Theta(1.0, (0.3,), 0.0, 0.1)
@@ -53,7 +53,18 @@ class TestSimulation:
         gains = largest_gains(KERNEL, THETA, POINTS, 240)
         for B, value in regret.items():
             assert value < regret_bounds(30, B, omega=0.01, noise=0.1, gains=gains, dim=1).min()
+            assert value < 0.5 * np.mean([_by_chance(B, 30, 0.01, seed) for seed in range(6)])  # the bound is loose
 
+
+def _by_chance(agents: int, intervals: int, omega: float, seed: int) -> float:
+    """The regret of agents that choose uniformly."""
+    problem, rng = GPDraw(1, omega, 0.3, seed), np.random.default_rng(seed)
+    off = [problem.maximum(t) - problem.f(t, rng.random((agents, 1))).max() for t in range(1, intervals + 1)]
+    return float(np.sum(off))
+
+
+@pytest.mark.slow
+class TestGrowth:
     def test_regret_is_sublinear_for_small_omega_and_linear_for_large(self) -> None:
         def late_share(omega: float) -> float:
             curves = np.mean([theory_regret(2, 60, omega, seed) for seed in range(8)], axis=0)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import popbandits as pb
-from tests.drive import make, run, state
+from tests.drive import constant, make, run, state
 
 
 def test_in_step_actions_come_when_the_last_agent_has_reported() -> None:
@@ -90,6 +90,9 @@ def test_numbers_of_every_kind_are_scores(score: Any) -> None:
         ({"agent": 0, "score": np.array([1.0])}, pb.ScoreError, "array"),
         ({"agent": 0, "score": True}, pb.ScoreError, "True"),
         ({"agent": 0, "score": 1j}, pb.ScoreError, "1j"),
+        ({"agent": 0, "score": 10**400}, pb.ScoreError, "must be a number"),
+        ({"agent": 0, "score": np.True_}, pb.ScoreError, "True"),
+        ({"agent": 0, "score": np.array("1.5")}, pb.ScoreError, "1.5"),
         ({"agent": 1, "score": 1.0}, pb.OutOfTurnError, "agent 1 waits for the others and owes no report"),
         ({"agent": 0, "score": 1.0, "interval": 3}, pb.OutOfTurnError, "trains interval 2, but got a report of 3"),
     ],
@@ -137,6 +140,59 @@ def test_reports_before_the_start_and_after_the_end_are_out_of_turn() -> None:
 def test_settings_that_cannot_be_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(pb.OptionError, match=words):
         make(**{"strategy": pb.PBT()} | options)
+
+
+@pytest.mark.parametrize(
+    ("action", "error", "words"),
+    [
+        (pb.Action(9, {"x": 0.5, "y": 0.5}), pb.UnknownAgentError, "the agent 9"),
+        (pb.Action(0, {"x": 0.5, "y": 0.5}, 7), pb.UnknownAgentError, "the source 7"),
+        (pb.Action(0, {"x": 0.5, "y": 0.5}, 1), pb.OutOfTurnError, "agent 1 has not trained yet"),
+        (pb.Action(0, {"x": 3.0, "y": 0.5}), pb.HparamsError, "'x' must lie in"),
+        (pb.Action(0, {"x": 0.5}), pb.HparamsError, "'y' is missing"),
+    ],
+)
+def test_a_decision_that_does_not_fit_is_refused_and_changes_nothing(
+    action: pb.Action, error: type[Exception], words: str
+) -> None:
+    population = make(pb.PBT(), 2, 3)
+    before = state(population)
+    with pytest.raises(error, match=words):
+        population._apply(pb.Decision((pb.Action(1, {"x": 0.1, "y": 0.1}), action)))
+    assert state(population) == before
+    assert len(population.start()) == 2
+
+
+def test_of_equal_scores_the_best_does_not_depend_on_who_reported_first() -> None:
+    best = []
+    for order in range(4):
+        population = make(pb.RandomSearch(), 4, 2)
+        run(population, constant, order=order)
+        best.append(population.best)
+    assert best == best[:1] * 4
+
+
+def test_choices_that_python_calls_equal_are_told_apart() -> None:
+    for seed in range(10):
+        population = make(pb.PBT(resample_probability=1.0), 2, 9, seed=seed, space={"c": pb.Choice(1, True, 1.0)})
+        events = run(population)
+        given: dict[int, Any] = {}
+        for event in events:
+            if isinstance(event, pb.Decision):
+                given |= {action.agent: action.hparams for action in event.actions if action.hparams}
+            else:
+                row = [r for r in range(len(population.history)) if population.history.agent[r] == event.agent][
+                    event.interval - 1
+                ]
+                assert repr(population.history.hparams(row)) == repr(given[event.agent])
+
+
+def test_a_hyperparameter_named_like_a_column_does_not_replace_it() -> None:
+    population = make(pb.RandomSearch(), 1, 1, space={"score": (0.0, 1.0)})
+    population.start()
+    population.tell(0, 42.0)
+    assert population.history.columns()["score"].tolist() == [42.0]
+    assert "hparams.score" in population.history.columns()
 
 
 class PopulationMachine(RuleBasedStateMachine):
