@@ -22,7 +22,7 @@ STRATEGIES: dict[str, Strategy] = {
     "uniform": pb.PBT(resample_probability=1.0),
     "random": pb.RandomSearch(),
     "asha": pb.ASHA(),
-    "asha-18": pb.ASHA(starts=18, reduction=3, grace=2),
+    "asha-100": pb.ASHA(starts=100, reduction=3, grace=2),
     "bayes": pb.BayesOpt(),
 }
 MIXED = pb.Space(
