@@ -21,13 +21,27 @@ def test_the_table_is_readable_with_few_and_many_agents_at_80_columns(tmp_path: 
     state = RunState(run.settings)
     state.resumed(run.entries)
     out = io.StringIO()
-    Console(file=out, width=width, force_terminal=False).print(table(state))
+    Console(file=out, width=width, force_terminal=False).print(table(state, width))
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= width
-    assert lines[0].split()[:3] == ["agent", "interval", "score"]
+    assert lines[0].split()[:6] == ["agent", "interval", "score", "change", "from", "state"]
     assert len(lines) <= 24
     assert f"{3 * size}/{3 * size} reports, best score" in out.getvalue()
     assert ("agents more; these lead" in out.getvalue()) == (size == 64)
+
+
+def test_long_hparams_are_cut_and_numbers_are_not() -> None:
+    space = {f"a_rather_long_name_{i}": (0.0, 1.0) for i in range(6)}
+    state = RunState(Settings(Target("m", ("C",)), pb.Space(space), pb.PB2(), 4, 5))
+    for agent in state.agents:
+        agent.score = agent.change = -123.456
+        agent.hparams = dict.fromkeys(space, 0.123456)
+    out = io.StringIO()
+    Console(file=out, width=80).print(table(state, 80))
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[:4] for line in lines[1:5]] == [[str(agent), "0", "-123.5", "-123"] for agent in range(4)]
+    assert all(line.rstrip().endswith("…") for line in lines[1:5])
 
 
 def test_the_change_after_a_copy_counts_from_the_donors_score(tmp_path: Path) -> None:
@@ -78,5 +92,5 @@ def test_a_failure_is_shown_where_it_happens(tmp_path: Path) -> None:
 def test_a_run_that_has_not_begun_is_shown_too() -> None:
     state = RunState(Settings(Target("m", ("C",)), models.SPACE, pb.PB2(), 3, 5))
     out = io.StringIO()
-    Console(file=out, width=80).print(table(state))
+    Console(file=out, width=80).print(table(state, 80))
     assert "0/15 reports" in out.getvalue()

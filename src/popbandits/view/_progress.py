@@ -15,6 +15,8 @@ from popbandits.view._format import number, pairs, text
 from popbandits.view._state import AgentState, RunState
 
 _MOST_ROWS = 16
+_COLUMNS = {"agent": 5, "interval": 8, "score": 9, "change": 8, "from": 4, "state": 8}
+"""The columns whose width does not change."""
 
 
 class Live(Callback):
@@ -34,7 +36,7 @@ class Live(Callback):
         self._state = RunState(run.settings)
         self._state.resumed(run.entries)
         self._console.print(f"run {escape(text(run.directory))}")
-        self._live = RichLive(table(self._state), console=self._console, auto_refresh=False)
+        self._live = RichLive(table(self._state, self._console.width), console=self._console, auto_refresh=False)
         self._live.start()
 
     def on_entry(self, entry: Entry) -> None:
@@ -45,11 +47,11 @@ class Live(Callback):
             self._live.console.print(Text(_failure(entry), style="yellow"))
         if time.monotonic() - self._drawn > 0.1:
             self._drawn = time.monotonic()
-            self._live.update(table(self._state), refresh=True)
+            self._live.update(table(self._state, self._console.width), refresh=True)
 
     def on_end(self, run: Run) -> None:  # noqa: ARG002
         if self._live is not None and self._state is not None:
-            self._live.update(table(self._state), refresh=True)
+            self._live.update(table(self._state, self._console.width), refresh=True)
             self._live.stop()
 
 
@@ -85,26 +87,26 @@ class Lines(Callback):
         print(line, file=self._out, flush=True)
 
 
-def table(state: RunState) -> Group:
-    """Return the table, the bar and the best; with many agents, those that lead and how many more there are."""
+def table(state: RunState, width: int) -> Group:
+    """Return the table, the bar and the best; with many agents, those that lead and how many more there are.
+
+    Args:
+        state: what to show.
+        width: columns of the terminal.
+    """
     grid = Table(expand=False, padding=(0, 1), box=None, header_style="bold")
-    for name, justify in (
-        ("agent", "right"),
-        ("interval", "right"),
-        ("score", "right"),
-        ("change", "right"),
-        ("from", "right"),
-        ("state", "left"),
-    ):
-        grid.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    grid.add_column("hparams", no_wrap=True, overflow="ellipsis")
+    for name, room in _COLUMNS.items():
+        grid.add_column(name, justify="left" if name == "state" else "right", no_wrap=True, width=room)
+    # Rich would cut every column to fit long hparams in; numbers must stay whole, so we cut the hparams.
+    left = max(8, width - sum(_COLUMNS.values()) - 2 * len(_COLUMNS) - 3)
+    grid.add_column("hparams", no_wrap=True)
     shown = state.agents
     if len(shown) > _MOST_ROWS:
         sign = state.settings.sign
         ranked = sorted(shown, key=lambda a: -sign * a.score if a.score is not None and a.score == a.score else 1e308)
         shown = ranked[:_MOST_ROWS]
     for agent in shown:
-        grid.add_row(*_row(agent))
+        grid.add_row(*_row(agent, left))
     parts: list[Table | Text] = [grid]
     if len(state.agents) > len(shown):
         parts.append(Text(f"and {len(state.agents) - len(shown)} agents more; these lead", style="dim"))
@@ -115,7 +117,8 @@ def table(state: RunState) -> Group:
     return Group(*parts)
 
 
-def _row(agent: AgentState) -> tuple[str, ...]:
+def _row(agent: AgentState, room: int) -> tuple[str, ...]:
+    hparams = pairs(agent.hparams)
     change = "" if agent.change is None else f"{agent.change:+.3g}"
     copied = "" if agent.copied is None else str(agent.copied)
     return (
@@ -125,7 +128,7 @@ def _row(agent: AgentState) -> tuple[str, ...]:
         change,
         copied,
         agent.state,
-        escape(pairs(agent.hparams)),
+        escape(hparams if len(hparams) <= room else hparams[: room - 1] + "…"),
     )
 
 
