@@ -216,9 +216,8 @@ class Population:
         assert hparams is not None
         before, score = (-1, math.nan) if source is None else (self._last[source], self._scores[source])
         latest = self._latest.get(action.agent)
-        values = self.space.to_values(hparams) if latest is not None and latest.hparams == hparams else None
-        if latest is not None and values == latest.values:
-            point = latest.point  # most agents keep their hparams
+        if latest is not None and latest.hparams == hparams and self.space.equal_is_same:
+            point, values = latest.point, latest.values  # most agents keep their hparams
         else:
             point, values = self.space.encode(hparams), self.space.to_values(hparams)
         return Job(action.agent, self._reports[action.agent] + 1, hparams, point, values, source, before, score)

@@ -7,6 +7,7 @@ Constants and parameters with one value have no coordinate. A Choice's coordinat
 import difflib
 import math
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any, Union
 
 import numpy as np
@@ -83,6 +84,12 @@ class Space:
     def is_choice(self) -> Bools:
         """Which coordinates belong to a Choice, shape (dim,)."""
         return np.array([isinstance(param, Choice) for param in self._active.values()], dtype=bool)
+
+    @cached_property
+    def equal_is_same(self) -> bool:
+        """Whether hparams that Python calls equal are the same: not with a Choice between 1 and True."""
+        chosen = [param.values for param in self._active.values() if isinstance(param, Choice)]
+        return all(len(set(values)) == len(values) for values in chosen)
 
     def encode(self, hparams: Hparams) -> Floats:
         """Return the point of the cube for hparams, shape (dim,).
