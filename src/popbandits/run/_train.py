@@ -11,7 +11,6 @@ from typing import Any
 from popbandits._errors import PopbanditsError, RunError
 from popbandits.run._checkpoints import beside, damage, seal
 from popbandits.run._executor import Assignment, Done, Failed, Outcome, Task
-from popbandits.run._failpoints import failpoint
 from popbandits.run._trainable import Factory, Trainable, check_in_effect, scored
 
 _STORAGE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)
@@ -41,7 +40,6 @@ class Trainer:
             started = time.monotonic()
             trainable = self._ready(task)
             loaded = time.monotonic()
-            failpoint("before-step")
             # A copy: what user code does to its dict must not reach the core.
             result = trainable.step(copy.deepcopy(dict(task.hparams)))
             score, metrics = scored(result, self._assignment.metric)
@@ -49,7 +47,6 @@ class Trainer:
             trained = time.monotonic()
             path = beside(self._assignment.checkpoints, task.save)
             trainable.save(path)
-            failpoint("after-save")
             seal(path)
             self._held[task.agent] = _Held(trainable, task.save)
             self._held.move_to_end(task.agent)
@@ -67,7 +64,6 @@ class Trainer:
         if self.holds(task):
             return self._held[task.agent].trainable
         path = self._assignment.checkpoints / task.load
-        failpoint("before-load")
         wrong = damage(path)
         if wrong is not None:
             raise _DamagedError(f"the checkpoint {task.load} is damaged: {wrong}")
