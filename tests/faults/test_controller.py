@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import popbandits as pb
+from popbandits.run._log import Log
 from tests import models
 from tests.faults._control import Controller, finish, sound, told, wait_for
 
@@ -172,6 +173,42 @@ def test_a_damaged_log_is_named_or_read_right(tmp_path: Path) -> None:
     assert refused > 20
 
 
+def test_damage_to_the_write_ahead_file_of_a_killed_run_loses_no_report_in_silence(tmp_path: Path) -> None:
+    killed = Controller(tmp_path / "run", POPBANDITS_FAILPOINT="committed:17")
+    assert killed.wait() == -signal.SIGKILL
+    log, wal = tmp_path / "run" / "run.sqlite", tmp_path / "run" / "run.sqlite-wal"
+    main, whole = log.read_bytes(), wal.read_bytes()
+    right = told(pb.load(tmp_path / "run"))
+    frames = range(32, len(whole), 24 + 4096)
+    ends = [at for at in frames if int.from_bytes(whole[at + 4 : at + 8], "big")]  # frames that end a transaction
+    # A last transaction that does not read may have been half written: it is as if the kill had come before it.
+    durable = ends[-3] + 24 + 4096
+    rng = random.Random(0)
+    refused = 0
+    for _ in range(1000 if EVERY else 100):
+        data = bytearray(whole)
+        data[rng.randrange(durable)] ^= 1 << rng.randrange(8)
+        log.write_bytes(main)
+        wal.write_bytes(bytes(data))
+        try:
+            Log.open(tmp_path / "run", write=True).close()
+        except pb.RunError:
+            refused += 1
+        else:
+            assert told(pb.load(tmp_path / "run")) == right
+    assert refused > 50
+
+
+def test_a_half_written_last_transaction_is_taken_for_what_it_is(tmp_path: Path, undisturbed: Any) -> None:
+    killed = Controller(tmp_path / "run", POPBANDITS_FAILPOINT="committed:17")
+    assert killed.wait() == -signal.SIGKILL
+    wal = tmp_path / "run" / "run.sqlite-wal"
+    whole = wal.read_bytes()
+    wal.write_bytes(whole[: -4096 - 24 - 100] + bytes(4096 + 24 + 100))
+    assert told(finish(tmp_path / "run")) == undisturbed
+    assert sound(tmp_path / "run")
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system takes root")
 def test_a_full_disk_is_said_and_survived(tmp_path: Path, undisturbed: Any) -> None:
     disk = tmp_path / "disk"
@@ -194,12 +231,13 @@ def test_a_full_disk_is_said_and_survived(tmp_path: Path, undisturbed: Any) -> N
         subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
-def test_a_newer_log_is_refused_by_version(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [1, 99])
+def test_an_older_or_newer_log_is_refused_by_version(tmp_path: Path, version: int) -> None:
     import sqlite3
 
     run = pb.tune(models.Model, models.SPACE, population=2, intervals=1, executor=pb.Inline(), directory=tmp_path / "r")
     with sqlite3.connect(run.directory / "run.sqlite") as database:
-        database.execute("PRAGMA user_version=99")
+        database.execute(f"PRAGMA user_version={version}")
     for act in (pb.load, pb.resume):
-        with pytest.raises(pb.RunError, match="log version 99, but this popbandits reads version 1"):
+        with pytest.raises(pb.RunError, match=f"log version {version}, but this popbandits reads version 2"):
             act(run.directory)

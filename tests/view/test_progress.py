@@ -24,7 +24,7 @@ def test_the_table_is_readable_with_few_and_many_agents_at_80_columns(tmp_path: 
     Console(file=out, width=width, force_terminal=False).print(table(state, width))
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= width
-    assert lines[0].split()[:6] == ["agent", "interval", "score", "change", "from", "state"]
+    assert lines[0].split()[:7] == ["agent", "interval", "score", "change", "from", "time", "state"]
     assert len(lines) <= 24
     assert f"{3 * size}/{3 * size} reports, best score" in out.getvalue()
     assert ("agents more; these lead" in out.getvalue()) == (size == 64)

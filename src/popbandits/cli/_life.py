@@ -111,6 +111,7 @@ def replay_command(
     executor: Where = "processes",
     workers: Workers = None,
     directory: Annotated[Path | None, typer.Option("--dir", help="The folder of the new run.")] = None,
+    quiet: Quiet = False,
 ) -> None:
     """Train fresh weights under the learned schedule, with several seeds, to see whether it carries over.
 
@@ -118,7 +119,14 @@ def replay_command(
     """
     learned = load(folder)
     whose = int(agent) if agent.isdigit() else agent
-    done = replay(learned, seeds=seeds, agent=whose, executor=executor_of(executor, workers, None), directory=directory)
+    done = replay(
+        learned,
+        seeds=seeds,
+        agent=whose,
+        executor=executor_of(executor, workers, None),
+        directory=directory,
+        callbacks=_progress(quiet),
+    )
     final = [float(done.history.score[done.history.agent == a][-1]) for a in range(seeds)]
     print(f"learned: {number(learned.best.score)}; replayed with {seeds} seeds: {', '.join(map(number, final))}")
     print(f"run: {done.directory}")

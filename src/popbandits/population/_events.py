@@ -1,17 +1,17 @@
 """What goes into the core and what comes out: reports, and decisions made of actions.
 
-The list of these events is the whole state of a population: `Population.restore` needs nothing else.
+The list of these events is the whole state of a population: `Population.restore` needs nothing else. What there is one
+of for every agent and interval is a named tuple, which is made three times as fast as a frozen dataclass.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
 from popbandits._types import Hparams
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(NamedTuple):
     """An agent has finished an interval.
 
     Args:
@@ -25,8 +25,7 @@ class Report:
     score: float
 
 
-@dataclass(frozen=True)
-class Action:
+class Action(NamedTuple):
     """What an agent does next.
 
     Args:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from popbandits._types import Floats, Hparams
 from popbandits.population._events import Decision
@@ -10,8 +10,7 @@ from popbandits.population._history import History
 from popbandits.space import Space
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(NamedTuple):
     """What an agent is training.
 
     Args:

@@ -36,11 +36,9 @@ class Controller:
         self._tasks: dict[int, Task] = {}
         self._given_up: set[int] = set()
         self._unheard: list[Entry] = []
-        entries = list(log.entries())
-        for entry in entries:
-            self._noted(entry)
         options = {name: getattr(settings, name) for name in ("size", "intervals", "seed", "sync")}
-        self.population = Population.restore(settings.space, settings.strategy, events(settings, entries), **options)
+        lived = events(settings, self._noting(log.entries()))  # one pass: no row of a long log is kept
+        self.population = Population.restore(settings.space, settings.strategy, lived, **options)
         sweep(self._folder, self._keeper.needed(self._loading()))
 
     def run(self, executor: Executor, interrupts: Interrupts) -> None:
@@ -185,6 +183,11 @@ class Controller:
             self._callbacks.remove(callback)
             self._log.add(Entry("note", {"message": f"a callback was put aside: {type(error).__name__}: {error}"}))
 
+    def _noting(self, entries: Iterable[Entry]) -> Iterable[Entry]:
+        for entry in entries:
+            self._noted(entry)
+            yield entry
+
     def _noted(self, entry: Entry) -> None:
         """Keep in mind what an entry says of checkpoints and attempts; the same live and at a resume."""
         if entry.kind == "decision":
@@ -202,9 +205,10 @@ class Controller:
 
 def events(settings: Settings, entries: Iterable[Entry]) -> Iterable[Event]:
     """Yield what the core lived through, from the entries of a log."""
+    sign = settings.sign
     for entry in entries:
         if entry.kind == "report" and entry.agent is not None and entry.interval is not None:
-            score = math.nan if entry.score is None else settings.sign * entry.score
+            score = math.nan if entry.score is None else sign * entry.score
             yield Report(entry.agent, entry.interval, score)
         elif entry.kind == "decision":
             actions = [Action(a["agent"], a["hparams"], a["source"], a["stop"]) for a in entry.body["actions"]]

@@ -137,6 +137,7 @@ def replay(
     agent: int | str = "best",
     executor: Executor | None = None,
     directory: str | Path | None = None,
+    callbacks: Sequence[Callback] = (),
 ) -> Run:
     """Train fresh weights under the schedule that a run has learned, to see whether it carries over.
 
@@ -144,7 +145,7 @@ def replay(
         run: the run that learned it.
         seeds: how many models to train, each with a seed of its own.
         agent: whose schedule; "best" for that of the best weights.
-        executor, directory: as for `tune`.
+        executor, directory, callbacks: as for `tune`.
 
     Returns:
         A run in which every agent followed the schedule.
@@ -163,7 +164,7 @@ def replay(
         old.mode,
         old.retries,
     )
-    return start(settings, executor or Processes(), directory)
+    return start(settings, executor or Processes(), directory, callbacks)
 
 
 def _drive(folder: Path, settings: Settings, log: Log, executor: Executor, callbacks: Sequence[Callback]) -> Run:

@@ -15,7 +15,7 @@ from popbandits.view._format import number, pairs, text
 from popbandits.view._state import AgentState, RunState
 
 _MOST_ROWS = 16
-_COLUMNS = {"agent": 5, "interval": 8, "score": 9, "change": 8, "from": 4, "state": 8}
+_COLUMNS = {"agent": 5, "interval": 8, "score": 9, "change": 8, "from": 4, "time": 6, "state": 8}
 """The columns whose width does not change."""
 
 
@@ -127,6 +127,7 @@ def _row(agent: AgentState, room: int) -> tuple[str, ...]:
         number(agent.score),
         change,
         copied,
+        "" if agent.seconds is None else _duration(agent.seconds),
         agent.state,
         escape(hparams if len(hparams) <= room else hparams[: room - 1] + "…"),
     )
@@ -152,6 +153,8 @@ def _failure(entry: Entry) -> str:
 
 def _duration(seconds: float) -> str:
     whole = round(seconds)
+    if whole < 10:
+        return f"{seconds:.1f} s"
     if whole < 60:
         return f"{whole} s"
     return f"{whole // 60} min" if whole < 5400 else f"{whole / 3600:.1f} h"

@@ -10,7 +10,7 @@ from popbandits.run import Entry, Settings
 
 @dataclass
 class AgentState:
-    """One agent: its last report, what it trains now, whom it copied."""
+    """One agent: its last report and how long it took, what it trains now, whom it copied."""
 
     agent: int
     interval: int = 0
@@ -19,6 +19,7 @@ class AgentState:
     change: float | None = None
     hparams: dict[str, Any] = field(default_factory=dict)
     copied: int | None = None
+    seconds: float | None = None
     state: str = "waiting"
 
 
@@ -80,6 +81,7 @@ class RunState:
         assert score is not None
         self.reports += 1
         agent.state = "waiting"
+        agent.seconds = sum(entry.body["seconds"])
         agent.change = None if agent.score_before is None else score - agent.score_before
         agent.score = score
         sign = self.settings.sign
