@@ -11,6 +11,7 @@ PopbanditsError
 │   └── ScoreError          the score is not a number
 ├── OptionError             a setting that does not exist or has a value it cannot have
 ├── TrainableError          user code that cannot be trained
+│   └── DataError           images to learn from that are missing or damaged
 └── RunError                a run folder that cannot be used
     └── StorageError        the disk is full or fails; the run can be resumed
 """
@@ -58,6 +59,10 @@ class OptionError(PopbanditsError, ValueError):
 
 class TrainableError(PopbanditsError):
     """User code that lacks a method, cannot be imported by a worker, or does not do what a trainable must."""
+
+
+class DataError(TrainableError):
+    """Images to learn from that are missing, damaged, or not what was asked for."""
 
 
 class RunError(PopbanditsError):

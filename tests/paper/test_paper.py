@@ -4,63 +4,94 @@ from pathlib import Path
 import pytest
 
 import popbandits as pb
-from popbandits.paper import METHODS, PAPER, TASKS, Cell, cells, read_results, run_cell
+from popbandits.paper import EXPERIMENTS, METHODS, Cell, cells, draw, read_results, run_cell
+from popbandits.paper._figures import curves
 from popbandits.run import start
 from popbandits.workloads import ppo
 
-
-@pytest.fixture(name="short")
-def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ppo, "INTERVAL", 1000)
+SMALL = 0.02  # of the budget: intervals of 1,000 steps
 
 
 def test_cells_come_seed_by_seed() -> None:
-    found = list(cells("Hopper", 4, ["rs", "pb2"], 2))
+    found = list(cells("table1", ["rs", "pb2"], task="Hopper", population=4, seeds=2))
     assert [(cell.method, cell.seed) for cell in found] == [("rs", 0), ("pb2", 0), ("rs", 1), ("pb2", 1)]
     assert found[0].name == "Hopper-B4-rs-seed0"
-    assert next(iter(cells("Hopper", 4, ["rs"], 1, scale=0.1))).name == "Hopper-B4-rs-seed0-2of20"
+    scaled = next(iter(cells("table1", ["rs"], task="Hopper", scale=0.1)))
+    assert scaled.name == "Hopper-B4-rs-seed0-scale0.1"
+    assert scaled.settings().space.params["interval"] == scaled.interval == 5000
+
+
+def test_an_experiment_is_all_that_the_paper_reports() -> None:
+    found = list(cells("impala", ["rs"]))
+    assert {(cell.task, cell.population) for cell in found} == {("Breakout", 4), ("SpaceInvaders", 4)}
+    assert {cell.seed for cell in found} == set(range(7))
+    assert {cell.population for cell in cells("table1", ["rs"])} == {4, 8}
+
+
+def test_robustness_has_its_own_range_of_batch_sizes() -> None:
+    cell = next(iter(cells("robustness", ["pb2"])))
+    assert cell.settings().space.params["batch_size"] == pb.Int(5000, 200_000)
+    assert set(cell.settings().space.params) == {"batch_size", "gae_lambda", "clip", "lr"}
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("experiment", "methods", "options", "words"),
     [
-        (("Walker", 4, ["rs"], 1), "an environment is one of"),
-        (("Hopper", 4, ["sgd"], 1), "a method is one of"),
-        (("Hopper", 4, ["rs"], 1, 0.0), "scale"),
+        ("table7", ["rs"], {}, "an experiment is one of table1"),
+        ("table1", ["rs"], {"task": "Walker"}, "table1 has the tasks .*BipedalWalker"),
+        ("table1", ["sgd"], {}, "a method is one of"),
+        ("table1", ["rs"], {"scale": 0.0}, "scale"),
+        ("table1", ["rs"], {"scale": 0.0005}, "leaves an agent 500 steps, less than one batch of 1,000"),
+        ("robustness", ["rs"], {"scale": 0.004}, "less than one batch of 5,000; `scale >= 0.005` must hold"),
     ],
 )
-def test_what_is_not_in_the_table_is_refused(given: tuple[object, ...], words: str) -> None:
+def test_what_cannot_be_run_is_refused(
+    experiment: str, methods: list[str], options: dict[str, object], words: str
+) -> None:
     with pytest.raises(pb.OptionError, match=words):
-        list(cells(*given))  # type: ignore[arg-type]
+        list(cells(experiment, methods, **options))  # type: ignore[arg-type]
 
 
 def test_the_papers_numbers_are_of_known_tasks_and_methods() -> None:
-    for (env, _), row in PAPER.items():
-        assert env in TASKS
-        assert set(row) <= set(METHODS)
+    for experiment in EXPERIMENTS.values():
+        for (task, population), row in experiment.paper.items():
+            assert task in experiment.tasks
+            assert population in experiment.populations
+            assert set(row) <= set(METHODS)
 
 
-@pytest.mark.usefixtures("short")
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_spends_the_same_budget(tmp_path: Path, method: str) -> None:
-    cell = Cell("LunarLanderContinuous", 2, method, 0, intervals=4)
+    cell = Cell("table1", "LunarLanderContinuous", 2, method, 0, SMALL)
     result = run_cell(cell, pb.Inline(), runs=tmp_path / "runs", results=tmp_path / "results")
-    assert result.reports == 8
-    assert 8 * 1000 <= result.steps <= 8 * (1000 + ppo.ENVIRONMENTS)
-    assert len(result.curve) == 4
+    assert result.reports == 40
+    assert 40 * 1000 <= result.steps <= 40 * (1000 + ppo.ENVIRONMENTS)
+    assert len(result.curve) == 20
     assert result.best == max(result.curve)
 
 
-@pytest.mark.usefixtures("short")
 def test_a_cell_with_a_result_is_read_and_a_half_done_one_resumed(tmp_path: Path) -> None:
-    cell = Cell("LunarLanderContinuous", 2, "pbt", 0, intervals=2)
+    cell = Cell("table1", "LunarLanderContinuous", 2, "pbt", 0, SMALL)
     runs, results = tmp_path / "runs", tmp_path / "results"
     first = run_cell(cell, pb.Inline(), runs=runs, results=results)
-    assert not (runs / cell.name).exists()
+    assert not (runs / "table1" / cell.name).exists()
     file = cell.result_file(results)
     assert json.loads(file.read_text())["versions"]["popbandits"] == pb.__version__
     assert run_cell(cell, pb.Inline(), runs=runs, results=results) == first == read_results(results)[0]
     file.unlink()
-    settings = pb.run.Settings.from_json(first.settings)
-    start(settings, pb.Inline(), runs / cell.name)
-    assert run_cell(cell, pb.Inline(), runs=runs, results=results).reports == 4
+    start(pb.run.Settings.from_json(first.settings), pb.Inline(), runs / "table1" / cell.name)
+    assert run_cell(cell, pb.Inline(), runs=runs, results=results).reports == 40
+
+
+def test_curves_are_quartiles_over_seeds_and_figures_are_drawn(tmp_path: Path) -> None:
+    found = read_results(Path(__file__).parents[2] / "results")
+    own = [r for r in found if (r.cell.task, r.cell.population) == ("LunarLanderContinuous", 4)]
+    (low, middle, high), seeds = curves(own)["rs"]
+    assert seeds == sum(result.cell.method == "rs" for result in own)
+    assert (low <= middle).all()
+    assert (middle <= high).all()
+    pytest.importorskip("matplotlib")
+    files = draw(Path(__file__).parents[2] / "results", tmp_path)
+    assert all(file.read_text().startswith("<?xml") for file in files)
+    with pytest.raises(pb.OptionError, match=r"no result in"):
+        draw(tmp_path / "none", tmp_path)

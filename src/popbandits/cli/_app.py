@@ -3,6 +3,7 @@
 import typer
 
 from popbandits.cli._bench import bench
+from popbandits.cli._data import data
 from popbandits.cli._life import life
 from popbandits.cli._look import look
 from popbandits.cli._paper import paper
@@ -14,7 +15,7 @@ app = typer.Typer(
     help="Train a population of models once and learn the schedule of their hyperparameters.",
     epilog="--debug, anywhere, shows the traceback of an error.",
 )
-for part in (life, look):
+for part in (life, look, data):
     app.registered_commands += part.registered_commands
 app.add_typer(bench, name="bench")
 app.add_typer(paper, name="paper")

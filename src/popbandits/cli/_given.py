@@ -5,22 +5,22 @@ import json
 from pathlib import Path
 from typing import Any
 
+from popbandits import workloads
 from popbandits._errors import OptionError, SpaceError, TrainableError
 from popbandits.problems.trainables import BUILT_IN
 from popbandits.run import Executor, Inline, Processes, Target
 from popbandits.space import Choice, Float, Int, Space, as_space, space_from_json, space_from_toml
-from popbandits.workloads import PPO_TASKS
 
 
 def target_of(text: str) -> Target:
     """Return the target of `module:Class`, `file.py:Class` or a built-in name."""
     if text in BUILT_IN:
         return Target.of(BUILT_IN[text])
-    tasks = {f"ppo/{environment}": name for environment, name in PPO_TASKS.items()}
-    if text in tasks:
-        return Target("popbandits.workloads.ppo", (tasks[text],))
+    if text in workloads.BUILT_IN:
+        module, name = workloads.BUILT_IN[text]
+        return Target(module, (name,))
     if ":" not in text:
-        known = [*BUILT_IN, *tasks]
+        known = [*BUILT_IN, *workloads.BUILT_IN]
         close = difflib.get_close_matches(text, known, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise TrainableError(

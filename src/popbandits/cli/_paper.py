@@ -1,4 +1,4 @@
-"""popbandits paper: the paper's table 1, run, resumed and shown."""
+"""popbandits paper: the paper's experiments, run, resumed, shown and drawn."""
 
 import sys
 from pathlib import Path
@@ -9,11 +9,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from popbandits.paper import METHODS, PAPER, TASKS, cells, read_results, run_cell
+from popbandits.paper import EXPERIMENTS, METHODS, Result, cells, draw, read_results, run_cell
 from popbandits.run import Processes
 
 paper = typer.Typer(no_args_is_help=True, help="The paper's experiments.")
 
+Results = Annotated[Path, typer.Option(help="The folder of results.")]
 _RESULTS = Path("results")
 
 
@@ -23,56 +24,79 @@ def list_experiments() -> None:
 
     Example: popbandits paper list
     """
-    print(
-        "table1: PPO, a million steps an agent, intervals of 50,000 steps, batch size, GAE lambda, clip, learning rate"
-    )
-    print(f"  environments: {', '.join(TASKS)}")
-    print(f"  methods: {', '.join(METHODS)}")
+    for found in EXPERIMENTS.values():
+        print(f"{found.name}: {found.title}")
+        sizes = " and ".join(map(str, found.populations))
+        print(f"  tasks {', '.join(found.tasks)}; {sizes} agents; {found.seeds} seeds")
+        print(f"  an agent trains {found.intervals} intervals of {found.interval:,} {found.unit}")
+    print(f"methods: {', '.join(METHODS)}")
 
 
 @paper.command("run")
 def run_experiment(
-    env: Annotated[str, typer.Option(help="The environment.")] = "LunarLanderContinuous",
-    population: Annotated[int, typer.Option(min=1, help="Agents.")] = 4,
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds 0, 1, …")] = 5,
+    experiment: Annotated[str, typer.Argument(help=f"One of {', '.join(EXPERIMENTS)}.")] = "table1",
+    task: Annotated[str | None, typer.Option("--task", "--env", help="The task; all of them by default.")] = None,
+    population: Annotated[int | None, typer.Option(min=1, help="Agents; by default the paper's.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Seeds 0, 1, …; by default the paper's.")] = None,
     methods: Annotated[str, typer.Option(help="Names, with commas between.")] = "rs,pbt,pb2-paper,pb2",
-    scale: Annotated[float, typer.Option(help="Shrink the budget; results say so in their names.")] = 1.0,
+    scale: Annotated[float, typer.Option(help="Spend a part of the budget; results say so in their names.")] = 1.0,
     workers: Annotated[int | None, typer.Option(min=1, help="Worker processes.")] = None,
-    results: Annotated[Path, typer.Option(help="The folder of results.")] = _RESULTS,
+    results: Results = _RESULTS,
     runs: Annotated[Path, typer.Option(help="The folder of runs in progress.")] = Path("runs/paper"),
 ) -> None:
-    """Run a part of table 1; cells that have a result are skipped, half-done ones are resumed.
+    """Run an experiment or a part of it; cells that have a result are skipped, half-done ones are resumed.
 
-    Example: popbandits paper run --env LunarLanderContinuous --population 4 --seeds 5 --methods rs,pbt,pb2
+    Example: popbandits paper run table1 --env LunarLanderContinuous --population 4 --seeds 5 --methods rs,pbt,pb2
     """
-    for cell in list(cells(env, population, methods.split(","), seeds, scale)):
+    part = list(cells(experiment, methods.split(","), task=task, population=population, seeds=seeds, scale=scale))
+    for number, cell in enumerate(part, 1):
         done = run_cell(cell, Processes(workers=workers), runs=runs, results=results)
-        print(f"{cell.name}: best {done.best:.1f}, {done.steps:,} steps, {done.seconds:.0f} s", flush=True)
+        spent = f"{done.steps:,} {EXPERIMENTS[experiment].unit}"
+        print(f"{number}/{len(part)} {cell.name}: best {done.best:.1f}, {spent}, {done.seconds:.0f} s", flush=True)
 
 
 @paper.command()
-def show(results: Annotated[Path, typer.Option(help="The folder of results.")] = _RESULTS) -> None:
+def show(results: Results = _RESULTS) -> None:
     """Show the results beside the paper's: median of the best agent, range and number of seeds.
 
     Example: popbandits paper show
     """
-    table = Table()
     found = read_results(results)
+    console = Console() if sys.stdout.isatty() else Console(width=200)
+    for name, experiment in EXPERIMENTS.items():
+        own = [result for result in found if result.cell.experiment == name]
+        if own:
+            console.print(_table(own, f"{name}: {experiment.title}"))
+    if not found:
+        print(f"no result in {results} yet; make some with: popbandits paper run")
+
+
+@paper.command()
+def figures(
+    folder: Annotated[Path, typer.Argument(help="Where to write them.")] = Path("results/figures"),
+    results: Results = _RESULTS,
+) -> None:
+    """Draw the learning curves of all results, one figure for each task and population size.
+
+    Example: popbandits paper figures docs/figures
+    """
+    for file in draw(results, folder):
+        print(file)
+
+
+def _table(found: list[Result], title: str) -> Table:
     methods = [method for method in METHODS if any(result.cell.method == method for result in found)]
-    for name in ("environment", "B", "intervals", *methods):
+    table = Table(title=title, title_justify="left")
+    for name in ("task", "B", "budget", *methods):
         table.add_column(name, no_wrap=True)
-    rows = sorted({(r.cell.env, r.cell.population, r.cell.intervals) for r in found})
-    for env, population, intervals in rows:
+    for task, population, scale in sorted({(r.cell.task, r.cell.population, r.cell.scale) for r in found}):
         texts = []
         for method in methods:
-            best = [
-                r.best
-                for r in found
-                if (r.cell.env, r.cell.population, r.cell.intervals, r.cell.method)
-                == (env, population, intervals, method)
-            ]
+            where = (task, population, scale, method)
+            best = [r.best for r in found if (r.cell.task, r.cell.population, r.cell.scale, r.cell.method) == where]
             texts.append(f"{median(best):.0f} [{min(best):.0f}, {max(best):.0f}] n={len(best)}" if best else "")
-        table.add_row(env, str(population), str(intervals), *texts)
-        own = PAPER.get((env, population), {})
-        table.add_row("  the paper", "", "20", *(str(own[m]) if m in own else "" for m in methods))
-    (Console() if sys.stdout.isatty() else Console(width=200)).print(table)
+        table.add_row(task, str(population), f"{scale:g}", *texts)
+        own = EXPERIMENTS[found[0].cell.experiment].paper.get((task, population), {})
+        if own:
+            table.add_row("  the paper", "", "1", *(f"{own[m]:g}" if m in own else "" for m in methods))
+    return table

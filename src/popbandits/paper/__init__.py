@@ -1,6 +1,8 @@
-"""The paper's experiments: each table as a definition that can be run, resumed and shown."""
+"""The paper's experiments: each a definition that can be run, resumed and shown."""
 
-from popbandits.paper._cells import METHODS, PAPER, TASKS, Cell, cells
+from popbandits.paper._cells import Cell, cells
+from popbandits.paper._experiments import EXPERIMENTS, METHODS, Experiment
+from popbandits.paper._figures import draw
 from popbandits.paper._results import Result, read_results, run_cell
 
-__all__ = ["METHODS", "PAPER", "TASKS", "Cell", "Result", "cells", "read_results", "run_cell"]
+__all__ = ["EXPERIMENTS", "METHODS", "Cell", "Experiment", "Result", "cells", "draw", "read_results", "run_cell"]

@@ -1,60 +1,50 @@
-"""Table 1 as data: tasks, methods, population sizes, and the paper's own numbers."""
+"""A cell: one run of an experiment, with its settings."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from popbandits._errors import OptionError
+from popbandits.paper._experiments import EXPERIMENTS, METHODS, Experiment
 from popbandits.population import Strategy
+from popbandits.run import Settings, Target
+from popbandits.space import Int, Space, as_space
 from popbandits.strategies import ASHA, PB2, PBT, BayesOpt, RandomSearch
-from popbandits.workloads import PPO_TASKS
-
-INTERVALS = 20  # of 50,000 steps: a million an agent
-
-TASKS = {environment.rpartition("-")[0]: name for environment, name in PPO_TASKS.items()}
-"""Environment to the class in `popbandits.workloads.ppo`."""
-
-METHODS = ("rs", "bo", "asha", "pbt", "uniform", "pb2-paper", "pb2")
-
-PAPER: dict[tuple[str, int], dict[str, int]] = {
-    ("BipedalWalker", 4): {"rs": 234, "bo": 133, "asha": 236, "pbt": 223, "pb2-paper": 276},
-    ("LunarLanderContinuous", 4): {"rs": 161, "bo": 206, "asha": 213, "pbt": 159, "pb2-paper": 235},
-    ("Hopper", 4): {"rs": 1638, "bo": 1760, "asha": 1819, "pbt": 1492, "pb2-paper": 2346},
-    ("InvertedDoublePendulum", 4): {"rs": 8094, "bo": 8607, "asha": 7899, "pbt": 8893, "pb2-paper": 8179},
-    ("BipedalWalker", 8): {"rs": 240, "bo": 237, "asha": 255, "pbt": 277, "pb2-paper": 291},
-    ("LunarLanderContinuous", 8): {"rs": 175, "bo": 240, "asha": 231, "pbt": 247, "pb2-paper": 275},
-}
-"""(environment, population) to the paper's median of the best agent, ten seeds."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One run of table 1.
+    """One run of an experiment.
 
     Args:
-        env, population, method, seed: which.
-        intervals: of an agent; 20 is the paper's budget.
+        experiment, task, population, method, seed: which.
+        scale: the part of the paper's budget that it spends: intervals are as many, and shorter.
     """
 
-    env: str
+    experiment: str
+    task: str
     population: int
     method: str
     seed: int
-    intervals: int = INTERVALS
+    scale: float = 1.0
 
     @property
     def name(self) -> str:
         """A name for its folder and its result."""
-        scaled = "" if self.intervals == INTERVALS else f"-{self.intervals}of{INTERVALS}"
-        return f"{self.env}-B{self.population}-{self.method}-seed{self.seed}{scaled}"
+        scaled = "" if self.scale == 1 else f"-scale{self.scale:g}"
+        return f"{self.task}-B{self.population}-{self.method}-seed{self.seed}{scaled}"
+
+    @property
+    def interval(self) -> int:
+        """What an agent trains between two reports, in the experiment's units."""
+        return round(EXPERIMENTS[self.experiment].interval * self.scale)
 
     def strategy(self) -> Strategy:
         """Return the strategy of the method; all spend population x intervals at the most."""
-        starts = {4: 18, 8: 48}.get(self.population)
         made: dict[str, Strategy] = {
             "rs": RandomSearch(),
             "bo": BayesOpt(),
-            "asha": ASHA(starts=starts),
+            "asha": ASHA(starts=EXPERIMENTS[self.experiment].starts.get(self.population)),
             "pbt": PBT(),
             "uniform": PBT(resample_probability=1.0),
             "pb2-paper": PB2.paper(),
@@ -62,25 +52,67 @@ class Cell:
         }
         return made[self.method]
 
+    def settings(self) -> Settings:
+        """Return the settings of its run."""
+        experiment = EXPERIMENTS[self.experiment]
+        module, name = experiment.tasks[self.task]
+        target = Target(module, (name,))
+        space = dict(as_space(getattr(target.load(), "space")).params)  # noqa: B009  (the type of a factory has no space)
+        space |= experiment.changes
+        if self.scale != 1:
+            space["interval"] = self.interval
+        return Settings(target, Space(space), self.strategy(), self.population, experiment.intervals, self.seed)
+
     def result_file(self, results: Path) -> Path:
         """Return where its result is kept."""
-        return results / "table1" / f"{self.name}.json"
+        return results / self.experiment / f"{self.name}.json"
 
 
-def cells(env: str, population: int, methods: Sequence[str], seeds: int, scale: float = 1.0) -> Iterator[Cell]:
-    """Yield the cells of a part of table 1, seed by seed, so that methods can be compared early.
+def cells(
+    experiment: str,
+    methods: Sequence[str],
+    *,
+    task: str | None = None,
+    population: int | None = None,
+    seeds: int | None = None,
+    scale: float = 1.0,
+) -> Iterator[Cell]:
+    """Yield the cells of an experiment, or a part of it, seed by seed, so that methods can be compared early.
+
+    Args:
+        experiment: one of `EXPERIMENTS`.
+        methods: some of `METHODS`.
+        task, population, seeds: which part; by default all that the paper reports.
+        scale: the part of the paper's budget to spend.
 
     Raises:
-        OptionError: for a name that is not known or a scale that leaves no interval.
+        OptionError: for a name that is not known, or a scale that leaves less than one batch.
     """
-    if env not in TASKS:
-        raise OptionError(f"an environment is one of {', '.join(TASKS)}, but got {env!r}")
+    if experiment not in EXPERIMENTS:
+        raise OptionError(f"an experiment is one of {', '.join(EXPERIMENTS)}, but got {experiment!r}")
+    found = EXPERIMENTS[experiment]
+    if task is not None and task not in found.tasks:
+        raise OptionError(f"{experiment} has the tasks {', '.join(found.tasks)}, but got {task!r}")
     for method in methods:
         if method not in METHODS:
             raise OptionError(f"a method is one of {', '.join(METHODS)}, but got {method!r}")
-    intervals = round(INTERVALS * scale)
-    if not 1 <= intervals <= INTERVALS:
-        raise OptionError(f"`1/{INTERVALS} <= scale <= 1` must hold, but got scale={scale}")
-    for seed in range(seeds):
-        for method in methods:
-            yield Cell(env, population, method, seed, intervals)
+    if not 0 < scale <= 1:
+        raise OptionError(f"`0 < scale <= 1` must hold, but got scale={scale}")
+    for one in found.tasks if task is None else [task]:
+        _enough(found, one, scale)
+        for size in found.populations if population is None else [population]:
+            for seed in range(seeds or found.seeds):
+                for method in methods:
+                    yield Cell(experiment, one, size, method, seed, scale)
+
+
+def _enough(experiment: Experiment, task: str, scale: float) -> None:
+    """Refuse a budget with which an agent would not learn once."""
+    batch = Cell(experiment.name, task, 1, "rs", 0).settings().space.params.get("batch_size")
+    least = batch.low if isinstance(batch, Int) else 1
+    budget = round(experiment.interval * scale) * experiment.intervals
+    if budget < least:
+        raise OptionError(
+            f"scale={scale:g} leaves an agent {budget:,} {experiment.unit}, less than one batch of {least:,}; "
+            f"`scale >= {least / experiment.interval / experiment.intervals:.2g}` must hold"
+        )

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from popbandits.paper._cells import TASKS, Cell
-from popbandits.run import Callback, Executor, Run, Settings, Target, load, resume, start
+from popbandits.paper._cells import Cell
+from popbandits.run import Callback, Executor, Run, load, resume, start
 
 _PACKAGES = ("popbandits", "numpy", "scipy", "jax", "optax", "envpool")
 
@@ -25,7 +25,7 @@ class Result:
         cell: which.
         best: the best score that any agent reported.
         curve: the best score so far after each interval's worth of reports.
-        reports, steps: how much was trained in all: intervals, and environment steps.
+        reports, steps: how much was trained in all: intervals, and environment steps or images.
         seconds: how long it took, resumed parts included.
         settings, versions: with what.
     """
@@ -55,14 +55,11 @@ def run_cell(
     file = cell.result_file(results)
     if file.exists():
         return _read(file)
-    folder = runs / cell.name
-    target = Target("popbandits.workloads.ppo", (TASKS[cell.env],))
-    space = getattr(target.load(), "space")  # noqa: B009  (every workload has one; the type of a factory does not say so)
+    folder = runs / cell.experiment / cell.name
     if (folder / "run.sqlite").exists():
         run = resume(folder, executor=executor, callbacks=callbacks)
     else:
-        settings = Settings(target, space, cell.strategy(), cell.population, cell.intervals, cell.seed)
-        run = start(settings, executor, folder, callbacks)
+        run = start(cell.settings(), executor, folder, callbacks)
     result = _result(cell, run)
     file.parent.mkdir(parents=True, exist_ok=True)
     beside = file.with_suffix(".new")
@@ -74,7 +71,7 @@ def run_cell(
 
 def read_results(results: Path) -> list[Result]:
     """Return every result in a folder."""
-    return [_read(file) for file in sorted(results.glob("table1/*.json"))]
+    return [_read(file) for file in sorted(results.glob("*/*.json"))]
 
 
 def _result(cell: Cell, run: Run) -> Result:

@@ -8,4 +8,17 @@ PPO_TASKS = {
 }
 """Environment to the class in `popbandits.workloads.ppo`."""
 
-__all__ = ["PPO_TASKS"]
+IMPALA_TASKS = {"CartPole-v1": "CartPole", "Breakout-v5": "Breakout", "SpaceInvaders-v5": "SpaceInvaders"}
+"""Environment to the class in `popbandits.workloads.impala`."""
+
+CNN_TASKS = {"cifar10": "CIFAR10", "fashion-mnist": "FashionMNIST"}
+"""Data set to the class in `popbandits.workloads.cnn`."""
+
+BUILT_IN = {
+    **{f"ppo/{name}": ("popbandits.workloads.ppo", found) for name, found in PPO_TASKS.items()},
+    **{f"impala/{name}": ("popbandits.workloads.impala", found) for name, found in IMPALA_TASKS.items()},
+    **{f"cnn/{name}": ("popbandits.workloads.cnn", found) for name, found in CNN_TASKS.items()},
+}
+"""Name on the command line to module and class."""
+
+__all__ = ["BUILT_IN", "CNN_TASKS", "IMPALA_TASKS", "PPO_TASKS"]

@@ -11,11 +11,6 @@ A checkpoint holds the weights, the optimiser, the normalisers, the random state
 anew.
 """
 
-import os
-
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
-
-import difflib
 import json
 from collections import deque
 from functools import partial
@@ -24,17 +19,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from popbandits._errors import TrainableError
 from popbandits._types import Hparams
 from popbandits.space import Float, Int, Space
-
-try:
-    import envpool
-    import jax
-    import jax.numpy as jnp
-    import optax
-except ModuleNotFoundError as missing:
-    raise TrainableError(f"PPO needs {missing.name}; install it with: pip install 'popbandits[rl]'") from None
+from popbandits.workloads._environments import make_environments
+from popbandits.workloads._jax import jax, jnp, optax
 
 ENVIRONMENTS = 50
 INTERVAL = 50_000
@@ -158,19 +146,19 @@ class PPO:
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
-        self.envs = make_environments(self.environment, int(self.rng.integers(2**31)))
+        self.envs = make_environments(self.environment, ENVIRONMENTS, int(self.rng.integers(2**31)))
         size, actions = self.envs.observation_space.shape[0], self.envs.action_space.shape[0]
         self.weights: Any = init_weights(self.rng, size, actions)
         self.moments: Any = optimiser.init(self.weights)
         self.observations, self.returns = Normaliser(size), Normaliser(1)
-        self.steps = self.intervals = 0
+        self.steps = self.goal = 0
         self.episodes: deque[float] = deque(maxlen=100)
         self._begin()
 
     def step(self, hparams: Hparams) -> dict[str, float]:
-        """Train 50,000 environment steps; the score is the mean return of the last 100 episodes."""
-        self.intervals += 1
-        while self.steps < self.intervals * INTERVAL:
+        """Train 50,000 environment steps, or `interval`; the score is the mean return of the last 100 episodes."""
+        self.goal += hparams.get("interval", INTERVAL)
+        while self.steps < self.goal:
             self._collect()
             if self.size >= hparams["batch_size"]:
                 self._learn(hparams)
@@ -264,7 +252,7 @@ class PPO:
         np.savez(path / "agent.npz", **arrays)
         counters = {
             "steps": self.steps,
-            "intervals": self.intervals,
+            "goal": self.goal,
             "size": self.size,
             "episodes": list(self.episodes),
             "counts": [self.observations.count, self.returns.count],
@@ -285,7 +273,7 @@ class PPO:
         ):
             normaliser.mean, normaliser.square = arrays[f"{name}-mean"], arrays[f"{name}-square"]
             normaliser.count = count
-        self.steps, self.intervals = counters["steps"], counters["intervals"]
+        self.steps, self.goal = counters["steps"], counters["goal"]
         self.episodes = deque(counters["episodes"], maxlen=100)
         self.rng.bit_generator.state = counters["random"]
         self._begin()
@@ -300,19 +288,6 @@ def _padded(column: Any, room: int) -> Any:
     out = np.zeros((room, *column.shape[1:]), np.float32)
     out[: len(column)] = column
     return out
-
-
-def make_environments(name: str, seed: int) -> Any:
-    """Return ENVIRONMENTS copies of an EnvPool environment on one thread.
-
-    Raises:
-        TrainableError: for a name that EnvPool does not know; names close to it are offered.
-    """
-    known = envpool.list_all_envs()
-    if name not in known:
-        close = difflib.get_close_matches(name, known, n=3)
-        raise TrainableError(f"there is no environment {name!r}; {'close to it: ' + ', '.join(close) if close else ''}")
-    return envpool.make(name, env_type="gymnasium", num_envs=ENVIRONMENTS, num_threads=1, seed=seed)
 
 
 class LunarLander(PPO):

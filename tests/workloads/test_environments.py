@@ -1,0 +1,11 @@
+import pytest
+
+import popbandits as pb
+from popbandits.workloads._environments import make_environments
+
+
+def test_an_unknown_environment_is_named_with_those_close_to_it() -> None:
+    with pytest.raises(pb.TrainableError, match=r"no environment 'LunarLandr-v3'; close to it: .*LunarLander"):
+        make_environments("LunarLandr-v3", 1, 0)
+    with pytest.raises(pb.TrainableError, match=r"no environment 'qqqq'$"):
+        make_environments("qqqq", 1, 0)
