@@ -8,7 +8,7 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help setup run test faults check bench figures clean
+.PHONY: help setup run test faults check bench bench-ppo figures clean
 
 help:
 	@echo "make run      four PPO agents learn to land on the moon, and show the schedule they learned (three minutes)"
@@ -16,6 +16,7 @@ help:
 	@echo "make faults   every fault: kills at every write, at random, byte flips (half an hour)"
 	@echo "make check    format, lint, types and layers only"
 	@echo "make bench    speed against Ray's PB2, and quality on problems with a known optimum"
+	@echo "make bench-ppo  PPO's speed against random play and RLlib's PPO (RLlib is installed beside, for this only)"
 	@echo "make figures  the figures of the README and the docs"
 
 setup: $(VENV)/.ready
@@ -54,9 +55,22 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.engine
 	$(BIN)/popbandits bench quality
 
+# RLlib pins other versions than ours, so it has an environment of its own.
+RLLIB := .venv-rllib
+
+$(RLLIB)/.ready: constraints/rllib.txt
+	test -x $(RLLIB)/bin/python || $(PYTHON) -m venv $(RLLIB)
+	$(RLLIB)/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints/rllib.txt \
+		'ray[rllib]' torch==2.13.0 gymnasium box2d pygame
+	@touch $@
+
+bench-ppo: setup $(RLLIB)/.ready
+	$(BIN)/python -m benchmarks.ppo --rllib $(RLLIB)/bin/python
+
 figures: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.figure_tracking docs/tracking.svg
 	$(BIN)/python -m benchmarks.figure_theory docs/theory.svg
+	$(BIN)/popbandits paper figures docs/figures
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(RLLIB) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
