@@ -13,7 +13,7 @@ from popbandits.strategies._copying import copy_step, keep, spent, start_at_rand
 
 @dataclass(frozen=True)
 class RayPB2:
-    """Copy as PB2 does, then ask Ray's `_explore` for new hparams. It knows no Choice and no scale but the linear one."""
+    """Copy as PB2 does, then ask Ray's `_explore` for new hparams. It knows no Choice, and only the linear scale."""
 
     quantile: float = 0.25
 
