@@ -150,3 +150,5 @@ def _show(done: Run) -> None:
     table.add_row("schedule", escape(f"popbandits schedule {text(done.directory)}"))
     console = Console() if sys.stdout.isatty() else Console(width=200)
     console.print(table)
+    for warning in done.beliefs.warnings if done.beliefs else ():
+        console.print(f"note: {warning}", markup=False, highlight=False)

@@ -16,7 +16,7 @@ from popbandits._errors import OptionError, RunError
 from popbandits.cli._given import space_of, target_of
 from popbandits.run import RUNS, Finding, check_trainable, load, verify
 from popbandits.run._log import FILE
-from popbandits.view import number, pairs, text
+from popbandits.view import number, pairs, text, told
 
 look = typer.Typer()
 
@@ -56,6 +56,9 @@ def status(
         shown = escape(pairs(agent["hparams"])) if agent["hparams"] else ""
         table.add_row(str(agent["agent"]), str(agent["interval"]), number(agent["score"]), agent["state"], shown)
     console.print(table)
+    if run.beliefs is not None:
+        for line in told(run.beliefs):
+            console.print(line, markup=False, highlight=False)
     if state["failures"]:
         last = run.failures[-1]
         said = text(last.body["message"])

@@ -16,8 +16,6 @@ paper = typer.Typer(no_args_is_help=True, help="The paper's experiments.")
 
 Results = Annotated[Path, typer.Option(help="The folder of results.")]
 _RESULTS = Path("results")
-_SLOWEST = 100.0  # steps or images a second
-_SHORTEST_DEADLINE = 300.0  # seconds
 
 
 @paper.command("list")
@@ -52,9 +50,8 @@ def run_experiment(
     """
     part = list(cells(experiment, methods.split(","), task=task, population=population, seeds=seeds, scale=scale))
     for number, cell in enumerate(part, 1):
-        # EnvPool's BipedalWalker now and then never returns from a step: whoever is so slow is begun anew.
-        deadline = max(_SHORTEST_DEADLINE, cell.interval / _SLOWEST)
-        done = run_cell(cell, Processes(workers=workers, deadline=deadline), runs=runs, results=results)
+        where = Processes(workers=workers, deadline=max(60.0, cell.interval / EXPERIMENTS[experiment].slowest))
+        done = run_cell(cell, where, runs=runs, results=results)
         spent = f"{done.steps:,} {EXPERIMENTS[experiment].unit}"
         print(f"{number}/{len(part)} {cell.name}: best {done.best:.1f}, {spent}, {done.seconds:.0f} s", flush=True)
 

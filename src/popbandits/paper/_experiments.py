@@ -22,6 +22,8 @@ class Experiment:
         interval: what an agent trains between two reports, in units.
         unit: "steps" of environments, or "images".
         seeds: how many the paper has.
+        slowest: units a second below which an agent hangs and its interval is begun anew. EnvPool's BipedalWalker now
+            and then never returns from a step.
         changes: parameters of the space that differ from the task's own.
         starts: how many trials ASHA begins with, by population size.
         paper: the paper's median of the best agent, by task and population, then by method.
@@ -35,6 +37,7 @@ class Experiment:
     interval: int
     unit: str
     seeds: int
+    slowest: float
     changes: Mapping[str, Int | Float] = field(default_factory=dict)
     starts: Mapping[int, int] = field(default_factory=dict)
     paper: Mapping[tuple[str, int], Mapping[str, float]] = field(default_factory=dict)
@@ -57,6 +60,7 @@ _ALL = (
         50_000,
         "steps",
         10,
+        500,
         starts={4: 18, 8: 48},
         paper={
             ("BipedalWalker", 4): {"rs": 234, "bo": 133, "asha": 236, "pbt": 223, "pb2-paper": 276},
@@ -76,6 +80,7 @@ _ALL = (
         50_000,
         "steps",
         10,
+        500,
         changes={"batch_size": Int(5000, 200_000)},
         starts={4: 18},
         paper={("BipedalWalker", 4): {"pbt": -12, "pb2-paper": 203}},
@@ -89,6 +94,7 @@ _ALL = (
         50_000,
         "steps",
         10,
+        500,
     ),
     Experiment(
         "impala",
@@ -99,6 +105,7 @@ _ALL = (
         500_000,
         "steps",
         7,
+        50,
         starts={4: 18},
     ),
     Experiment(
@@ -110,6 +117,7 @@ _ALL = (
         125_000,
         "images",
         5,
+        50,
         starts={4: 16},
         paper={("CIFAR10", 4): {"rs": 84.43, "asha": 88.85, "pbt": 87.20, "pb2-paper": 89.10}},
     ),

@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from popbandits.run._lock import holder
 from popbandits.run._log import Entry, Log
 from popbandits.run._loop import CHECKPOINTS, events
 from popbandits.run._settings import Settings
+from popbandits.strategies import Beliefs, beliefs
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,11 @@ class Run:
         return self._population.notes
 
     @property
+    def beliefs(self) -> Beliefs | None:
+        """What the strategy's model had learned at its latest decision; None when it has no model."""
+        return beliefs(self.notes, self.settings.space, self.settings.size)
+
+    @property
     def best(self) -> Result:
         """The best report so far, with the schedule along its lineage.
 
@@ -158,6 +164,7 @@ class Run:
         best = history.best()
         training = self._population.training
         state = "finished" if self.finished else "running" if self.active else "stopped"
+        model = self.beliefs
         return {
             "run": str(self.directory),
             "state": state,
@@ -173,6 +180,7 @@ class Run:
                 "score": self.settings.sign * best.score,
                 "hparams": best.hparams,
             },
+            "model": None if model is None else asdict(model),
             "agents": [
                 {
                     "agent": agent,

@@ -16,6 +16,7 @@ from popbandits._types import Floats
 from popbandits.bandit import Box, Request, UpperConfidenceBound, choose_batch, paper_beta, theorem_beta
 from popbandits.gp import Kernel, Posterior, Theta, block_length, fit
 from popbandits.population import Action, Decision, View
+from popbandits.strategies._beliefs import edge_over_chance
 from popbandits.strategies._checks import check_number, options
 from popbandits.strategies._copying import copy_step, keep, next_interval, spent, start_at_random, stop
 from popbandits.strategies._evidence import finished, in_training
@@ -123,11 +124,12 @@ class PB2:
             "block": block,
         }
         if posterior is None:
-            chosen = [
+            drawn = [
                 quasi_random(1, view.space.dim, generator(view.seed, "fallback", next_interval(view, agent), agent))[0]
                 for agent in explorers
             ]
-            return np.array(chosen), learned | {"fallbacks": fallbacks + len(explorers)}
+            return np.array(drawn), learned | {"fallbacks": fallbacks + len(explorers)}
+        believed = posterior
         posterior = posterior.while_training(in_training(view, keepers))
         requests = [
             Request(
@@ -138,8 +140,9 @@ class PB2:
             )
             for agent in explorers
         ]
-        learned |= {"fallbacks": fallbacks, "jitter": posterior.jitter}
-        return choose_batch(posterior, requests, view.space.snap), learned
+        chosen = choose_batch(posterior, requests, view.space.snap)
+        edge = edge_over_chance(believed, chosen, requests[0].box.t, view.space, view.seed)
+        return chosen, learned | {"fallbacks": fallbacks, "jitter": posterior.jitter, "edge": edge}
 
     def _box(
         self, view: View, kernel: Kernel, theta: Theta, agent: int, sources: Mapping[int, int | None], size: float

@@ -1,0 +1,105 @@
+"""What PB2's model has learned, in words and numbers that people can use."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from popbandits._random import generator, quasi_random
+from popbandits._types import Floats
+from popbandits.gp import Posterior
+from popbandits.space import Space
+
+_LITTLE = 0.6  # a choice that beats a random one less often is little better than chance
+_SOON = 3  # intervals before which little can be known
+_DRAWS = 128
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """The model at one decision.
+
+    Args:
+        omega: how fast the past is forgotten: 0 never, 1 at once.
+        lengthscales: for each numeric hyperparameter, how far it must move, in parts of its range, to matter.
+        signal: the deviation, in scores, of the gain in an interval that hparams explain.
+        noise: the deviation, in scores, of the error of a score.
+        common: the deviation, in scores, of the gain that all agents share in an interval.
+        edge: the probability, as the model sees it, that a choice is better than a random one; 0.5 is chance.
+        region: the side of the box around a donor that was searched, in parts of the range.
+        rows, block: reports that the model was fitted to, and the newest of them that it then believed.
+        fallbacks: how often a point had to be drawn because the model could not be used.
+        warnings: what to know about it, one sentence each.
+    """
+
+    omega: float
+    lengthscales: dict[str, float]
+    signal: float
+    noise: float
+    common: float
+    edge: float
+    region: float
+    rows: int
+    block: int
+    fallbacks: int
+    warnings: tuple[str, ...]
+
+
+def beliefs(notes: Mapping[str, Any], space: Space, size: int) -> Beliefs | None:
+    """Return what the notes of a decision say of the model; None when there was none.
+
+    Args:
+        notes: of the decision.
+        space: of the run.
+        size: agents.
+    """
+    theta = notes.get("theta")
+    if theta is None:
+        return None
+    unit = float(notes["unit"])
+    numeric = [name for name, choice in zip(space.names, space.is_choice.tolist(), strict=True) if not choice]
+    signal, noise, common = (unit * math.sqrt(theta[part]) for part in ("signal", "noise", "common"))
+    edge, rows, fallbacks = float(notes.get("edge", 0.5)), int(notes["rows"]), int(notes["fallbacks"])
+    warnings = []
+    if rows >= _SOON * size and edge < _LITTLE and noise > signal:
+        warnings.append(
+            f"a score errs by ±{noise:.3g}, and hparams change the gain of an interval by ±{signal:.3g}: choices are "
+            "little better than chance; longer intervals, or scores averaged over more, would help"
+        )
+    if fallbacks:
+        warnings.append(f"the model could not be used {fallbacks} times, and hparams were drawn at random instead")
+    return Beliefs(
+        float(theta["omega"]),
+        dict(zip(numeric, theta["lengthscales"], strict=True)),
+        signal,
+        noise,
+        common,
+        edge,
+        float(notes["region"]),
+        rows,
+        int(notes["block"]),
+        fallbacks,
+        tuple(warnings),
+    )
+
+
+def edge_over_chance(posterior: Posterior, chosen: Floats, t: float, space: Space, seed: int) -> float:
+    """Return the mean probability, as the model sees it, that chosen points are better than random ones.
+
+    Args:
+        posterior: the belief.
+        chosen: points of the cube, m x D.
+        t: the interval to come.
+        space: moves points to where Int and Choice have values.
+        seed: of the run.
+    """
+    from scipy.special import ndtr
+
+    drawn = space.snap(quasi_random(_DRAWS, space.dim, generator(seed, "edge", int(t))))
+    mean, deviation = posterior.mean_and_deviation(np.concatenate([chosen, drawn]), t)
+    m = len(chosen)
+    gap = mean[:m, None] - mean[None, m:]
+    spread = np.sqrt(deviation[:m, None] ** 2 + deviation[None, m:] ** 2)
+    return float(np.mean(ndtr(gap / np.maximum(spread, 1e-12))))

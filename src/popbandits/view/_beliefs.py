@@ -1,0 +1,34 @@
+"""What the model has learned, in a few lines."""
+
+from collections.abc import Iterator
+
+from popbandits.strategies import Beliefs
+from popbandits.view._format import number, text
+
+_MOST = 8  # lengthscales on a line
+
+
+def told(learned: Beliefs) -> Iterator[str]:
+    r"""Yield lines for people: what matters, how sure it is, and what to know.
+
+    Example:
+        >>> learned = Beliefs(0.05, {"lr": 0.2}, 2.0, 0.5, 1.0, 0.83, 0.5, 40, 40, 0, ())
+        >>> print(*told(learned), sep="\n")
+        model: gains of an interval differ by ±2 with the hparams, by ±1 with the interval; a score errs by ±0.5
+        model: what was learned keeps 97 % of its worth to the next interval; most telling: lr (0.2)
+        model: a choice beats a random one with probability 0.83; 40 of 40 reports count
+    """
+    yield (
+        f"model: gains of an interval differ by ±{number(learned.signal)} with the hparams, "
+        f"by ±{number(learned.common)} with the interval; a score errs by ±{number(learned.noise)}"
+    )
+    telling = sorted(learned.lengthscales.items(), key=lambda item: item[1])[:_MOST]
+    named = ", ".join(f"{text(name)} ({length:.2g})" for name, length in telling)
+    kept = 100 * (1 - learned.omega) ** 0.5
+    yield f"model: what was learned keeps {kept:.0f} % of its worth to the next interval; most telling: {named}"
+    yield (
+        f"model: a choice beats a random one with probability {learned.edge:.2f}; "
+        f"{learned.block} of {learned.rows} reports count"
+    )
+    for warning in learned.warnings:
+        yield f"note: {warning}"

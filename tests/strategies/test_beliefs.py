@@ -1,0 +1,69 @@
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+import popbandits as pb
+from popbandits.gp import Kernel, Posterior, Rows, Theta
+from popbandits.population import Population
+from popbandits.strategies import beliefs
+from popbandits.strategies._beliefs import edge_over_chance
+from popbandits.view import told
+from tests import drive
+
+
+def learned(noise: float, effect: float, intervals: int = 12) -> pb.strategies.Beliefs:
+    rng = np.random.default_rng(0)
+    population = Population({"x": (0.0, 1.0), "y": (0.0, 1.0)}, pb.PB2(), size=4, intervals=intervals)
+    totals: dict[int, float] = {}
+    actions = population.start()
+    while actions:
+        before, released = dict(totals), []
+        for action in actions:
+            if action.hparams is not None:
+                gain = effect * (1 - 4 * (action.hparams["x"] - 0.4) ** 2)
+                totals[action.agent] = (0.0 if action.source is None else before[action.source]) + gain
+                released += population.tell(action.agent, totals[action.agent] + noise * rng.standard_normal())
+        actions = released
+    found = beliefs(population.notes, population.space, 4)
+    assert found is not None
+    return found
+
+
+def test_what_matters_is_told_from_what_does_not() -> None:
+    found = learned(0.01, 1.0)
+    assert found.lengthscales["x"] < found.lengthscales["y"]
+    assert found.edge > 0.8
+    assert found.noise < 0.1 < found.signal
+    assert not found.warnings
+    json.dumps(asdict(found))
+    assert "most telling: x" in "\n".join(told(found))
+
+
+def test_noise_above_the_signal_is_said_in_plain_words() -> None:
+    found = learned(3.0, 0.01)
+    assert found.edge < 0.6
+    assert any("little better than chance" in warning for warning in found.warnings)
+    assert any(line.startswith("note: a score errs by") for line in told(found))
+
+
+def test_a_strategy_without_a_model_has_no_beliefs() -> None:
+    population = Population({"x": (0.0, 1.0)}, pb.PBT(), size=4, intervals=3)
+    drive.run(population)
+    assert beliefs(population.notes, population.space, 4) is None
+
+
+def test_the_edge_is_one_half_without_knowledge_and_high_at_a_known_peak() -> None:
+    space = pb.Space({"x": (0.0, 1.0)})
+    kernel, theta = Kernel((False,)), Theta(1.0, (0.2,), 0.01, 0.01)
+    points = np.linspace(0.05, 0.95, 10)[:, None]
+    ids = np.arange(10)
+    rows = Rows(points, np.ones(10), ids, np.full(10, -1))
+    peak = Posterior.given(kernel, theta, rows, np.exp(-50 * (points[:, 0] - 0.5) ** 2))
+    flat = Posterior.given(kernel, theta, rows[:0], np.zeros(0))
+    assert peak is not None
+    assert flat is not None
+    assert edge_over_chance(flat, np.array([[0.3]]), 2.0, space, 0) == pytest.approx(0.5)
+    assert edge_over_chance(peak, np.array([[0.5]]), 2.0, space, 0) > 0.75
+    assert edge_over_chance(peak, np.array([[0.02]]), 2.0, space, 0) < 0.5
