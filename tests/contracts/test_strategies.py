@@ -142,7 +142,7 @@ def json_round_trip(events: list[Any]) -> list[Any]:
         if isinstance(event, pb.Report):
             out.append(pb.Report(event.agent, event.interval, float(repr(event.score))))
         else:
-            actions = [json.loads(json.dumps(vars(action))) for action in event.actions]
+            actions = [json.loads(json.dumps(action._asdict())) for action in event.actions]
             out.append(Decision(tuple(pb.Action(**action) for action in actions), json.loads(json.dumps(event.notes))))
     return out
 

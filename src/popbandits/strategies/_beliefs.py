@@ -12,7 +12,7 @@ from popbandits._types import Floats
 from popbandits.gp import Posterior
 from popbandits.space import Space
 
-_LITTLE = 0.6  # a choice that beats a random one less often is little better than chance
+_LITTLE = 0.65  # a choice that beats a random one less often is little better than chance
 _SOON = 3  # intervals before which little can be known
 _DRAWS = 128
 
@@ -28,7 +28,7 @@ class Beliefs:
         noise: the deviation, in scores, of the error of a score.
         common: the deviation, in scores, of the gain that all agents share in an interval.
         edge: the probability, as the model sees it, that a choice is better than a random one; 0.5 is chance.
-        region: the side of the box around a donor that was searched, in parts of the range.
+        region: the mean side of the boxes that were searched, in parts of the range.
         rows, block: reports that the model was fitted to, and the newest of them that it then believed.
         fallbacks: how often a point had to be drawn because the model could not be used.
         warnings: what to know about it, one sentence each.
@@ -77,7 +77,7 @@ def beliefs(notes: Mapping[str, Any], space: Space, size: int) -> Beliefs | None
         noise,
         common,
         edge,
-        float(notes["region"]),
+        float(notes.get("region", 1.0)),
         rows,
         int(notes["block"]),
         fallbacks,
