@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from popbandits._errors import (
     BoundsError,
     ChoiceError,
+    DataError,
     HparamsError,
     OptionError,
     OutOfTurnError,
@@ -48,6 +49,7 @@ __all__ = [
     "Callback",
     "Choice",
     "ChoiceError",
+    "DataError",
     "Decision",
     "Float",
     "HparamsError",

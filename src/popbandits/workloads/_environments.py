@@ -28,6 +28,11 @@ def make_environments(name: str, count: int, seed: int, **options: Any) -> Any:
     if name not in known:
         close = difflib.get_close_matches(name, known, n=3)
         raise TrainableError(f"there is no environment {name!r}{'; close to it: ' + ', '.join(close) if close else ''}")
+    return envpool.make(name, env_type="gymnasium", num_envs=count, num_threads=1, seed=seed, **options)
+
+
+def spaces_of(envs: Any) -> tuple[Any, Any]:
+    """Return the spaces of observations and actions."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*precision lowered by casting")  # bounds of CartPole, which nobody reads
-        return envpool.make(name, env_type="gymnasium", num_envs=count, num_threads=1, seed=seed, **options)
+        return envs.observation_space, envs.action_space

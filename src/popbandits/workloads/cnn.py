@@ -22,6 +22,7 @@ from popbandits._errors import TrainableError
 from popbandits._types import Hparams
 from popbandits.space import Float, Int, Space
 from popbandits.workloads._jax import jax, jnp
+from popbandits.workloads._trees import named_leaves, with_leaves
 from popbandits.workloads.data import load_images
 
 PIECE = 16
@@ -175,20 +176,16 @@ class CNN:
 
     def save(self, path: Path) -> None:
         """Write everything that training depends on, but for the images."""
-        leaves = jax.tree.leaves((self.weights, self.moments))
-        arrays = {f"learned-{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
-        np.savez(path / "agent.npz", order=self.order, allow_pickle=False, **arrays)
+        np.savez(path / "agent.npz", order=self.order, **named_leaves((self.weights, self.moments)))
         counters = {"steps": self.steps, "goal": self.goal, "random": self.rng.bit_generator.state}
         (path / "counters.json").write_text(json.dumps(counters))
 
     def load(self, path: Path) -> None:
         """Become what was saved."""
         counters = json.loads((path / "counters.json").read_text())
-        tree = jax.tree.structure((self.weights, self.moments))
         with np.load(path / "agent.npz", allow_pickle=False) as saved:
-            leaves = [saved[f"learned-{i}"] for i in range(tree.num_leaves)]
+            self.weights, self.moments = with_leaves((self.weights, self.moments), saved)
             self.order = saved["order"]
-        self.weights, self.moments = jax.tree.unflatten(tree, leaves)
         self.steps, self.goal = counters["steps"], counters["goal"]
         self.rng.bit_generator.state = counters["random"]
 

@@ -21,8 +21,9 @@ import numpy as np
 
 from popbandits._types import Hparams
 from popbandits.space import Float, Space
-from popbandits.workloads._environments import make_environments
-from popbandits.workloads._jax import jax, jnp, optax
+from popbandits.workloads._environments import make_environments, spaces_of
+from popbandits.workloads._jax import jax, jnp
+from popbandits.workloads._trees import named_leaves, with_leaves
 
 ENVIRONMENTS = 32
 UNROLL = 20
@@ -126,7 +127,8 @@ def add_gradient(total: Any, weights: Any, row: dict[str, Any], entropy_cost: An
 @partial(jax.jit, donate_argnums=(0, 1))
 def descend(weights: Any, square: Any, gradient: Any, rate: Any, epsilon: Any) -> tuple[Any, Any]:
     """Return weights and the mean squared gradient after one step of RMSProp."""
-    shrink = jnp.minimum(1.0, MAX_GRADIENT / (optax.global_norm(gradient) + 1e-6))
+    norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(gradient)))
+    shrink = jnp.minimum(1.0, MAX_GRADIENT / (norm + 1e-6))
     gradient = jax.tree.map(lambda g: shrink * g, gradient)
     square = jax.tree.map(lambda s, g: DECAY * s + (1 - DECAY) * g**2, square, gradient)
     return jax.tree.map(lambda w, g, s: w - rate * g / jnp.sqrt(s + epsilon), weights, gradient, square), square
@@ -153,7 +155,8 @@ class IMPALA:
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
         self.envs = make_environments(self.environment, ENVIRONMENTS, int(self.rng.integers(2**31)), **self.options)
-        self.weights: Any = init_weights(self.rng, self.envs.observation_space.shape, int(self.envs.action_space.n))
+        seen, actions = spaces_of(self.envs)
+        self.weights: Any = init_weights(self.rng, seen.shape, int(actions.n))
         self.square: Any = jax.tree.map(np.zeros_like, self.weights)
         self.steps = self.goal = 0
         self.games: deque[float] = deque(maxlen=100)
@@ -221,9 +224,7 @@ class IMPALA:
 
     def save(self, path: Path) -> None:
         """Write everything but the environments."""
-        learned = jax.tree.leaves((self.weights, self.square))
-        arrays: dict[str, Any] = {f"learned-{i}": np.asarray(leaf) for i, leaf in enumerate(learned)}
-        np.savez(path / "agent.npz", **arrays)
+        np.savez(path / "agent.npz", **named_leaves((self.weights, self.square)))
         counters = {
             "steps": self.steps,
             "goal": self.goal,
@@ -235,10 +236,8 @@ class IMPALA:
     def load(self, path: Path) -> None:
         """Become what was saved, with games that begin anew."""
         counters = json.loads((path / "counters.json").read_text())
-        tree = jax.tree.structure((self.weights, self.square))
         with np.load(path / "agent.npz", allow_pickle=False) as saved:
-            leaves = [saved[f"learned-{i}"] for i in range(tree.num_leaves)]
-        self.weights, self.square = jax.tree.unflatten(tree, leaves)
+            self.weights, self.square = with_leaves((self.weights, self.square), saved)
         self.steps, self.goal = counters["steps"], counters["goal"]
         self.games = deque(counters["games"], maxlen=100)
         self.rng.bit_generator.state = counters["random"]

@@ -21,8 +21,9 @@ import numpy as np
 
 from popbandits._types import Hparams
 from popbandits.space import Float, Int, Space
-from popbandits.workloads._environments import make_environments
+from popbandits.workloads._environments import make_environments, spaces_of
 from popbandits.workloads._jax import jax, jnp, optax
+from popbandits.workloads._trees import named_leaves, with_leaves
 
 ENVIRONMENTS = 50
 INTERVAL = 50_000
@@ -147,7 +148,7 @@ class PPO:
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
         self.envs = make_environments(self.environment, ENVIRONMENTS, int(self.rng.integers(2**31)))
-        size, actions = self.envs.observation_space.shape[0], self.envs.action_space.shape[0]
+        size, actions = (space.shape[0] for space in spaces_of(self.envs))
         self.weights: Any = init_weights(self.rng, size, actions)
         self.moments: Any = optimiser.init(self.weights)
         self.observations, self.returns = Normaliser(size), Normaliser(1)
@@ -243,8 +244,7 @@ class PPO:
 
     def save(self, path: Path) -> None:
         """Write everything but the environments."""
-        learned = jax.tree.leaves((self.weights, self.moments))
-        arrays: dict[str, Any] = {f"learned-{i}": np.asarray(leaf) for i, leaf in enumerate(learned)}
+        arrays = named_leaves((self.weights, self.moments))
         for name, normaliser in (("observations", self.observations), ("returns", self.returns)):
             arrays |= {f"{name}-mean": normaliser.mean, f"{name}-square": normaliser.square}
         for name in self.rollout[0] if self.rollout else ():
@@ -265,9 +265,7 @@ class PPO:
         counters = json.loads((path / "counters.json").read_text())
         with np.load(path / "agent.npz", allow_pickle=False) as saved:
             arrays = dict(saved)
-        tree = jax.tree.structure((self.weights, self.moments))
-        leaves = [arrays[f"learned-{i}"] for i in range(tree.num_leaves)]
-        self.weights, self.moments = jax.tree.unflatten(tree, leaves)
+        self.weights, self.moments = with_leaves((self.weights, self.moments), arrays)
         for name, normaliser, count in zip(
             ("observations", "returns"), (self.observations, self.returns), counters["counts"], strict=True
         ):
