@@ -174,7 +174,7 @@ def test_a_damaged_log_is_named_or_read_right(tmp_path: Path) -> None:
 
 
 def test_damage_to_the_write_ahead_file_of_a_killed_run_loses_no_report_in_silence(tmp_path: Path) -> None:
-    killed = Controller(tmp_path / "run", POPBANDITS_FAILPOINT="committed:17")
+    killed = Controller(tmp_path / "run", POPBANDITS_FAILPOINT="committed:8")
     assert killed.wait() == -signal.SIGKILL
     log, wal = tmp_path / "run" / "run.sqlite", tmp_path / "run" / "run.sqlite-wal"
     main, whole = log.read_bytes(), wal.read_bytes()
@@ -200,7 +200,7 @@ def test_damage_to_the_write_ahead_file_of_a_killed_run_loses_no_report_in_silen
 
 
 def test_a_half_written_last_transaction_is_taken_for_what_it_is(tmp_path: Path, undisturbed: Any) -> None:
-    killed = Controller(tmp_path / "run", POPBANDITS_FAILPOINT="committed:17")
+    killed = Controller(tmp_path / "run", POPBANDITS_FAILPOINT="committed:8")
     assert killed.wait() == -signal.SIGKILL
     wal = tmp_path / "run" / "run.sqlite-wal"
     whole = wal.read_bytes()

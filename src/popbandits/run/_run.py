@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from popbandits._errors import RunError
-from popbandits._types import Hparams
 from popbandits.population import History, Population
 from popbandits.run._lock import holder
 from popbandits.run._log import Entry, Log
@@ -180,13 +179,13 @@ class Run:
                 "score": self.settings.sign * best.score,
                 "hparams": best.hparams,
             },
-            "model": None if model is None else asdict(model),
+            "model": None if model is None else _plain(asdict(model)),
             "agents": [
                 {
                     "agent": agent,
                     "interval": int(history.interval[last[agent]]) if agent in last else 0,
                     "score": _finite(self.settings.sign * float(history.score[last[agent]])) if agent in last else None,
-                    "hparams": _hparams(training[agent].hparams) if agent in training else None,
+                    "hparams": _plain(training[agent].hparams) if agent in training else None,
                     "state": "training" if agent in training else "done",
                 }
                 for agent in range(self.settings.size)
@@ -211,5 +210,5 @@ def _finite(score: float) -> float | None:
     return score if math.isfinite(score) else None
 
 
-def _hparams(hparams: Hparams) -> Any:
-    return json.loads(json.dumps(hparams))
+def _plain(value: Any) -> Any:
+    return json.loads(json.dumps(value))
