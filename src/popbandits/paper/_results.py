@@ -1,10 +1,9 @@
-"""Running a cell of the paper's table, and the small JSON file that is left of it."""
+"""Running a cell of an experiment, and the small JSON file that is left of it."""
 
 import importlib.metadata
 import json
 import shutil
 import time
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from popbandits.paper._cells import Cell
-from popbandits.run import Callback, Executor, Run, load, resume, start
+from popbandits.run import Executor, Run, load, resume, start
 
 _PACKAGES = ("popbandits", "numpy", "scipy", "jax", "optax", "envpool")
 
@@ -40,9 +39,7 @@ class Result:
     versions: dict[str, str]
 
 
-def run_cell(
-    cell: Cell, executor: Executor, *, runs: Path, results: Path, callbacks: Sequence[Callback] = ()
-) -> Result:
+def run_cell(cell: Cell, executor: Executor, *, runs: Path, results: Path) -> Result:
     """Train a cell, or go on with it, and write its result; a cell that has one is read, not run.
 
     Args:
@@ -50,16 +47,15 @@ def run_cell(
         executor: where agents are trained.
         runs: the folder of run folders; the cell's is removed when its result is written.
         results: the folder of results.
-        callbacks: told what happens.
     """
     file = cell.result_file(results)
     if file.exists():
         return _read(file)
     folder = runs / cell.experiment / cell.name
     if (folder / "run.sqlite").exists():
-        run = resume(folder, executor=executor, callbacks=callbacks)
+        run = resume(folder, executor=executor)
     else:
-        run = start(cell.settings(), executor, folder, callbacks)
+        run = start(cell.settings(), executor, folder)
     result = _result(cell, run)
     file.parent.mkdir(parents=True, exist_ok=True)
     beside = file.with_suffix(".new")

@@ -1,6 +1,6 @@
 """JAX set up for one core: one thread a process, and compiled code kept between processes.
 
-A worker that finds its code compiled starts in a third of the time. The cache is the user's own, under ~/.cache (or
+A worker that finds its code compiled makes its first update sooner. The cache is the user's own, under ~/.cache (or
 XDG_CACHE_HOME), one folder for each kind of processor: code compiled for one can crash on another.
 """
 
