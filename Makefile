@@ -44,7 +44,7 @@ check: setup
 	$(BIN)/lint-imports > /dev/null || $(BIN)/lint-imports
 
 test: check
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadgroup
 
 faults: setup
 	POPBANDITS_ALL_FAULTS=1 $(BIN)/pytest -n 2 tests/faults

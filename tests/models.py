@@ -87,6 +87,11 @@ class Slow(Model):
         return super().step(hparams)
 
 
+class MinusZero(Model):
+    def step(self, hparams: Any) -> Any:
+        return -0.0
+
+
 class AlwaysFails(Model):
     def step(self, hparams: Any) -> Any:
         raise RuntimeError("this never works")

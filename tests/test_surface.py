@@ -20,7 +20,7 @@ SURFACE = {
     *("ReportError", "UnknownAgentError", "OutOfTurnError", "ScoreError"),
     *("TrainableError", "DataError", "RunError", "StorageError"),
     *("Trainable", "functional", "check_trainable", "Callback"),
-    *("tune", "resume", "load", "replay", "Run", "Inline", "Processes"),
+    *("tune", "resume", "load", "replay", "Run", "Inline", "Processes", "Ray"),
 }
 
 

@@ -85,7 +85,7 @@ def test_time_is_not_rescaled_and_all_of_omega_is_possible() -> None:
 def test_beta_multiplies_the_deviation_and_counts_intervals(asked: list[Asked]) -> None:
     """Elsewhere √β multiplies the variance, and t in β is the number of rows."""
     assert UpperConfidenceBound(4.0)(np.zeros(1), np.array([0.1]))[0] == pytest.approx(0.2)
-    run(make(pb.PB2(), 4, 9))
+    run(make(pb.PB2(beta="paper", explore="copied"), 4, 9))
     assert [request.acquisition for one in asked for request in one.requests] == [
         UpperConfidenceBound(paper_beta(t)) for t in range(2, 10)
     ]
@@ -93,7 +93,7 @@ def test_beta_multiplies_the_deviation_and_counts_intervals(asked: list[Asked]) 
 
 def test_agents_that_keep_training_are_conditioned_on_without_labels(asked: list[Asked]) -> None:
     """Elsewhere they are left out, or given made-up zero labels that shift the mean."""
-    population = make(pb.PB2(), 4, 9)
+    population = make(pb.PB2(explore="copied"), 4, 9)
     run(population, most=12)
     for decision, one in enumerate(asked, 1):
         n = len(one.posterior.alpha)
@@ -148,7 +148,7 @@ def test_a_singular_matrix_raises_nothing_and_is_counted(monkeypatch: pytest.Mon
     rows = Rows(np.full((6, 1), 0.5), np.ones(6), np.arange(6), np.full(6, -1))
     assert Posterior.given(kernel, Theta(1.0, (1.0,), 0.1, 1e-320), rows, np.zeros(6)) is not None
     assert Posterior.given(kernel, Theta(math.nan, (1.0,), 0.1, 0.1), rows, np.zeros(6)) is None
-    genuine = pb.PB2()
+    genuine = pb.PB2(explore="copied")
     # No run of ours has needed the last fallback; a fit that returns nan is the way to get there.
     monkeypatch.setattr(
         "popbandits.strategies._pb2.fit", lambda kernel, *_, **__: Theta(math.nan, (1.0, 1.0), 0.1, 0.1, 0.1)

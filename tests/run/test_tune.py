@@ -40,6 +40,12 @@ def test_the_same_seed_gives_the_same_run_on_every_executor(tmp_path: Path, stra
         assert all(finding.ok for finding in verify(run.directory))
 
 
+def test_a_score_of_minus_zero_is_a_score_like_any_other(tmp_path: Path) -> None:
+    run = tune(tmp_path, trainable=models.MinusZero)
+    assert run.finished
+    assert set(run.history.score.tolist()) == {0.0}
+
+
 def test_out_of_step_a_run_ends_and_its_promises_hold(tmp_path: Path) -> None:
     run = tune(tmp_path, pb.Processes(workers=2), sync=False)
     assert run.finished

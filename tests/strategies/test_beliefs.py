@@ -34,7 +34,7 @@ def learned(noise: float, effect: float, intervals: int = 12) -> pb.strategies.B
 def test_what_matters_is_told_from_what_does_not() -> None:
     found = learned(0.01, 1.0)
     assert found.lengthscales["x"] < found.lengthscales["y"]
-    assert found.edge > 0.65
+    assert found.edge > 0.6
     assert found.noise < found.signal
     assert not found.warnings
     json.dumps(asdict(found))
@@ -43,7 +43,7 @@ def test_what_matters_is_told_from_what_does_not() -> None:
 
 def test_noise_above_the_signal_is_said_in_plain_words() -> None:
     found = learned(3.0, 0.01)
-    assert found.edge < 0.65
+    assert found.noise > found.signal
     assert any("little better than chance" in warning for warning in found.warnings)
     assert any(line.startswith("note: a score errs by") for line in told(found))
 

@@ -8,7 +8,7 @@ from typing import Any
 from popbandits import workloads
 from popbandits._errors import OptionError, SpaceError, TrainableError
 from popbandits.problems.trainables import BUILT_IN
-from popbandits.run import Executor, Inline, Processes, Target
+from popbandits.run import Executor, Inline, Processes, Ray, Target
 from popbandits.space import Choice, Float, Int, Space, as_space, space_from_json, space_from_toml
 
 
@@ -59,7 +59,9 @@ def executor_of(name: str, workers: int | None, deadline: float | None) -> Execu
         return Inline()
     if name == "processes":
         return Processes(workers=workers, deadline=deadline)
-    raise OptionError(f"an executor is one of processes, inline, but got {name!r}")
+    if name == "ray":
+        return Ray(workers=workers, deadline=deadline)
+    raise OptionError(f"an executor is one of processes, inline, ray, but got {name!r}")
 
 
 def _constant(name: str, param: Any, text: str) -> Any:

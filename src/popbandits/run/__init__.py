@@ -7,6 +7,7 @@ from popbandits.run._findings import Finding
 from popbandits.run._inline import Inline
 from popbandits.run._log import Entry
 from popbandits.run._processes import Processes
+from popbandits.run._ray import Ray
 from popbandits.run._run import Copy, Result, Run
 from popbandits.run._settings import Settings
 from popbandits.run._trainable import Target, Trainable, functional
@@ -22,6 +23,7 @@ __all__ = [
     "Finding",
     "Inline",
     "Processes",
+    "Ray",
     "Result",
     "Run",
     "Settings",

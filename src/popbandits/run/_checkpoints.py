@@ -21,10 +21,15 @@ _DAMAGED = ".damaged-"
 
 def beside(folder: Path, name: str) -> Path:
     """Return an empty folder to write the checkpoint `name` into; what an earlier attempt left there is gone."""
-    path = folder / f"{_BESIDE}{name}"
+    path = beside_of(folder, name)
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir()
     return path
+
+
+def beside_of(folder: Path, name: str) -> Path:
+    """Return where the checkpoint `name` is written before it is published."""
+    return folder / f"{_BESIDE}{name}"
 
 
 def seal(path: Path) -> None:
@@ -36,28 +41,31 @@ def seal(path: Path) -> None:
     if (path / MANIFEST).exists():
         raise RunError(f"save wrote a file named {MANIFEST}, which is the name of a checkpoint's own; choose another")
     manifest = {}
-    folders = [path]
     for file in _files(path):
         relative = file.relative_to(path).as_posix()
         if file.is_symlink() or not (file.is_file() or file.is_dir()):
             raise RunError(f"a checkpoint holds files and folders only, but {relative} is neither")
+        if file.is_file():
+            manifest[relative] = {"size": file.stat().st_size, "sha256": _sha256(file)}
+    (path / MANIFEST).write_text(json.dumps(manifest))
+    make_durable(path)
+
+
+def make_durable(path: Path) -> None:
+    """Fsync all files of a folder, then the folders, itself last."""
+    folders = [path]
+    for file in [path / MANIFEST, *_files(path)]:
         if file.is_dir():
             folders.append(file)
-            continue
-        manifest[relative] = {"size": file.stat().st_size, "sha256": _sha256(file)}
-        _fsync(file)
-    target = path / MANIFEST
-    with target.open("w") as out:
-        json.dump(manifest, out)
-        out.flush()
-        os.fsync(out.fileno())
-    for inner in folders:
+        else:
+            _fsync(file)
+    for inner in reversed(folders):
         _fsync(inner)
 
 
 def publish(folder: Path, name: str) -> None:
     """Make a sealed checkpoint visible under its name."""
-    os.rename(folder / f"{_BESIDE}{name}", folder / name)
+    os.rename(beside_of(folder, name), folder / name)
     _fsync(folder)
 
 

@@ -142,8 +142,8 @@ class Log:
                 self._open = True
             seq = self._seq + 1
             body = json.dumps(entry.body)
-            # SQLite has no nan: a report without a score is one whose score was nan.
-            score = None if entry.score is None or math.isnan(entry.score) else entry.score
+            # SQLite has no nan: a report without a score is one whose score was nan. Nor does it have a negative zero.
+            score = None if entry.score is None or math.isnan(entry.score) else entry.score + 0.0
             now = time.time()
             row = (seq, entry.kind, entry.agent, entry.interval, score, entry.checkpoint, now, body)
             self._database.execute("INSERT INTO events VALUES (?,?,?,?,?,?,?,?,?)", (*row, _crc(row)))

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from popbandits._errors import OptionError, TrainableError
+from popbandits.run._affinity import next_for, remember, room_for
 from popbandits.run._executor import Assignment, Failed, Outcome, Task
 from popbandits.run._wire import receive, send, unpack_outcome
 
-_XLA = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+XLA = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
@@ -81,7 +82,7 @@ class _Worker:
                 start_new_session=True,  # a group of its own: what user code starts can be ended with it
                 env=os.environ
                 | dict.fromkeys(_THREADS, str(threads))
-                | {"XLA_FLAGS": os.environ.get("XLA_FLAGS", _XLA)},
+                | {"XLA_FLAGS": os.environ.get("XLA_FLAGS", XLA)},
             )
         os.close(their_tasks)
         os.close(their_outcomes)
@@ -120,7 +121,7 @@ class _Worker:
 class _ProcessSession:
     def __init__(self, options: Processes, assignment: Assignment, workers: int) -> None:
         self._options, self._assignment = options, assignment
-        self._room = -(-assignment.size // workers) + 1
+        self._room = room_for(assignment.size, workers)
         self._workers: dict[int, _Worker | None] = dict.fromkeys(range(workers))
         self._waiting: dict[int, Task] = {}
 
@@ -131,7 +132,7 @@ class _ProcessSession:
     def wait(self, seconds: float) -> list[Outcome]:
         self._hand_out()
         outcomes: list[Outcome] = []
-        alive = [worker for worker in self._workers.values() if worker is not None]
+        alive = self._hired()
         if not alive:
             return outcomes
         poll = select.poll()
@@ -156,6 +157,9 @@ class _ProcessSession:
                 worker.end()
                 self._workers[number] = None
 
+    def _hired(self) -> list[_Worker]:
+        return [worker for worker in self._workers.values() if worker is not None]
+
     def _hand_out(self) -> None:
         """Give waiting tasks to idle workers: to the one that has the agent in memory if it can be."""
         for number, hired in self._workers.items():
@@ -164,23 +168,10 @@ class _ProcessSession:
             worker = hired or _Worker(number, self._assignment, self._room, self._options.threads)
             self._workers[number] = worker
             if worker.task is None:
-                task = self._next_for(worker)
+                task = next_for(worker, self._hired(), self._waiting)
                 if task is not None:
                     del self._waiting[task.agent]
                     worker.give(task)
-
-    def _next_for(self, worker: _Worker) -> Task | None:
-        """Return the best task for a worker: one it has in memory, else one that nobody has, else any."""
-        elsewhere = {
-            agent: name for w in self._workers.values() if w for agent, name in w.agents.items() if w != worker
-        }
-        best: Task | None = None
-        for task in self._waiting.values():
-            if task.load is not None and worker.agents.get(task.agent) == task.load:
-                return task
-            if best is None or (elsewhere.get(best.agent) == best.load and elsewhere.get(task.agent) != task.load):
-                best = task
-        return best
 
     def _patience(self, alive: list[_Worker], seconds: float) -> float:
         if self._options.deadline is None:
@@ -207,11 +198,7 @@ class _ProcessSession:
             self.close()
             raise TrainableError(message["message"])
         outcome = unpack_outcome(message)
-        worker.agents.pop(outcome.task.agent, None)
-        if not isinstance(outcome, Failed):
-            worker.agents[outcome.task.agent] = outcome.task.save
-            while len(worker.agents) > self._room:
-                worker.agents.pop(next(iter(worker.agents)))
+        remember(worker, outcome, self._room)
         worker.task = None
         return [outcome]
 

@@ -170,6 +170,10 @@ class Space:
         """Return hparams with dotted names instead of nesting."""
         return dict(_flatten(hparams, ()))
 
+    def path(self, name: str) -> tuple[str, ...]:
+        """Return the keys that lead to a dotted name through nested hparams."""
+        return self._paths[name]
+
     def nested(self, flat: Mapping[str, Any]) -> dict[str, Any]:
         """Return hparams nested as this space is, from dotted names."""
         tree: dict[str, Any] = {}

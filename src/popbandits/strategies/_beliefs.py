@@ -12,7 +12,6 @@ from popbandits._types import Floats
 from popbandits.gp import Posterior
 from popbandits.space import Space
 
-_LITTLE = 0.65  # a choice that beats a random one less often is little better than chance
 _SOON = 3  # intervals before which little can be known
 _DRAWS = 128
 
@@ -63,10 +62,10 @@ def beliefs(notes: Mapping[str, Any], space: Space, size: int) -> Beliefs | None
     signal, noise, common = (unit * math.sqrt(theta[part]) for part in ("signal", "noise", "common"))
     edge, rows, fallbacks = float(notes.get("edge", 0.5)), int(notes["rows"]), int(notes["fallbacks"])
     warnings = []
-    if rows >= _SOON * size and edge < _LITTLE and noise > signal:
+    if rows >= _SOON * size and noise > signal:
         warnings.append(
-            f"a score errs by ±{noise:.3g}, and hparams change the gain of an interval by ±{signal:.3g}: choices are "
-            "little better than chance; longer intervals, or scores averaged over more, would help"
+            f"a score errs by ±{noise:.3g}, and hparams change the gain of an interval by ±{signal:.3g}: choices "
+            "may be little better than chance; longer intervals, or scores averaged over more, would help"
         )
     if fallbacks:
         warnings.append(f"the model could not be used {fallbacks} times, and hparams were drawn at random instead")

@@ -1,5 +1,7 @@
 """The copy step that PBT and PB2 share: who is replaced, and by whose weights. And how both start and stop."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from popbandits._random import generator
@@ -40,8 +42,21 @@ def keep(view: View, agent: int) -> Action:
     return Action(agent, view.history.hparams(view.last[agent]), agent)
 
 
-def copy_step(view: View, due: tuple[int, ...], quantile: float) -> dict[int, int | None]:
-    """Return whose weights each due agent trains next: its own, a donor's, or None for fresh ones.
+@dataclass(frozen=True)
+class CopyStep:
+    """Who copies whom.
+
+    Args:
+        sources: for each due agent, whose weights it trains next: its own, a donor's, or None for fresh ones.
+        middle: the agents of the whole population that neither copy nor may be copied, the worst first.
+    """
+
+    sources: dict[int, int | None]
+    middle: tuple[int, ...] = ()
+
+
+def copy_step(view: View, due: tuple[int, ...], quantile: float) -> CopyStep:
+    """Return whose weights each due agent trains next, and who is neither among the worst nor among the best.
 
     Agents are ranked by their latest score, equals in random order. The bottom `quantile` (at least one agent, unless
     it is 0) copy one of the top `quantile`, uniformly. Agents whose score is not finite are replaced first, however
@@ -53,7 +68,7 @@ def copy_step(view: View, due: tuple[int, ...], quantile: float) -> dict[int, in
     lost = [agent for agent in reported if agent not in set(finite)]
     interval = next_interval(view, due[0]) - 1
     if not finite:
-        return dict.fromkeys(due, None)
+        return CopyStep(dict.fromkeys(due, None))
 
     shuffled = generator(view.seed, "rank", interval, due[0]).permutation(len(finite))
     ranked = sorted((finite[i] for i in shuffled), key=lambda agent: scores[agent])
@@ -66,4 +81,4 @@ def copy_step(view: View, due: tuple[int, ...], quantile: float) -> dict[int, in
         if agent in bottom:
             rng = generator(view.seed, "donor", next_interval(view, agent) - 1, agent)
             sources[agent] = int(top[int(rng.integers(len(top)))])
-    return sources
+    return CopyStep(sources, tuple(agent for agent in ranked if agent not in bottom and agent not in top))

@@ -1,7 +1,7 @@
 """Population-Based Bandits (PB2): copy the best, and let a time-varying GP bandit choose the hparams.
 
 One decision: rank and copy (`_copying`), gather the evidence (`_evidence`), fit the GP and its block length, condition
-on the agents that keep training, then choose for one agent after another within its region (`_region`).
+on the agents that keep their hparams, then choose for one agent after another within its region (`_region`).
 """
 
 from collections.abc import Mapping
@@ -20,9 +20,10 @@ from popbandits.strategies._beliefs import edge_over_chance
 from popbandits.strategies._checks import check_number, options
 from popbandits.strategies._copying import copy_step, keep, next_interval, spent, start_at_random, stop
 from popbandits.strategies._evidence import finished, in_training
-from popbandits.strategies._region import START, region, resized
+from popbandits.strategies._region import region
 
 _INCUMBENTS = 8  # donors whose hparams join a sweep of the whole cube
+_IN_PLACE = 8  # agents that explore in place after an interval, at most: each searches a box of its own
 
 
 @options
@@ -32,13 +33,14 @@ class PB2:
 
     Args:
         quantile: the share of agents replaced after each interval, and the share they copy from.
-        explore: who gets new hparams: "copied" agents only, or "all".
-        beta: how bold: "paper" (0.2 + max(0, log 0.4 t)), "theorem" (with the regret guarantee), or a number.
+        explore: who gets new hparams: "copied" agents; "middle", also the worse half of those that neither copy nor
+            lead, which keep their weights; or "all".
+        beta: how bold: a number, "paper" (0.2 + max(0, log 0.4 t)) or "theorem" (with the regret guarantee).
         omega: how fast the past is forgotten, from 0 (never) to 1 (at once); None to learn it.
         window: the newest rows the model looks at; bounds the cost of a decision.
         lineage_noise: model the noise of scores, shared along the lineage, instead of independent noise.
         common_effect: model an effect that all agents share in an interval.
-        trust_region: search around the donor's hparams instead of everywhere.
+        trust_region: search around hparams that work, the donor's or the agent's own, instead of everywhere.
 
     Raises:
         OptionError: for an option that does not exist or cannot have its value.
@@ -49,19 +51,19 @@ class PB2:
     """
 
     quantile: float = 0.25
-    explore: str = "copied"
-    beta: str | float = "paper"
+    explore: str = "middle"
+    beta: str | float = 9.0
     omega: float | None = None
     window: int = 1000
     lineage_noise: bool = True
-    common_effect: bool = True
+    common_effect: bool = False
     trust_region: bool = True
 
     def __post_init__(self) -> None:
         check_number(self, "quantile", 0.0, 0.5)
         check_number(self, "window", 1, np.inf, whole=True)
-        if self.explore not in ("copied", "all"):
-            raise OptionError(f"explore must be 'copied' or 'all', but got {self.explore!r}")
+        if self.explore not in ("copied", "middle", "all"):
+            raise OptionError(f"explore must be 'copied', 'middle' or 'all', but got {self.explore!r}")
         if self.beta not in ("paper", "theorem"):
             if isinstance(self.beta, str):
                 raise OptionError(f"beta must be 'paper', 'theorem' or a number, but got {self.beta!r}")
@@ -75,7 +77,13 @@ class PB2:
 
         New hparams for copied agents, as its figure 1 has it; `explore="all"` is its algorithm 1 read literally.
         """
-        return cls(**{"lineage_noise": False, "common_effect": False, "trust_region": False} | given)
+        own: dict[str, Any] = {
+            "explore": "copied",
+            "beta": "paper",
+            "lineage_noise": False,
+            "trust_region": False,
+        }
+        return cls(**own | given)
 
     def start(self, view: View) -> Decision:
         return start_at_random(view)
@@ -84,23 +92,25 @@ class PB2:
         live = tuple(agent for agent in due if not spent(view, agent))
         if not live:
             return Decision(tuple(stop(agent) for agent in due), view.notes)
-        sources = copy_step(view, live, self.quantile)
-        everyone = self.explore == "all" or view.size == 1
-        explorers = [agent for agent in live if everyone or sources[agent] != agent]
-        size = resized(view, due, float(view.notes.get("region", START)))
-        notes = {**view.notes, "region": size}
-        actions = {agent: keep(view, agent) for agent in live if agent not in explorers}
+        step = copy_step(view, live, self.quantile)
+        explorers = [agent for agent in live if step.sources[agent] != agent or self.explore == "all" or view.size == 1]
+        if self.explore == "middle":
+            # The better half keeps its hparams: under noise, one of those may be the best of all.
+            worse_half = step.middle[: min(_IN_PLACE, max(1, len(step.middle) // 2))]
+            explorers += [agent for agent in worse_half if agent in live]
+        keepers = [agent for agent in live if agent not in explorers]
+        actions = {agent: keep(view, agent) for agent in keepers}
+        notes = dict(view.notes)
+        points = np.zeros((len(explorers), view.space.dim))
         if explorers and view.space.dim:
-            points, learned = self._choose(view, explorers, sources, list(actions), size)
+            points, learned = self._choose(view, explorers, step.sources, keepers)
             notes |= learned
-        else:
-            points = np.zeros((len(explorers), view.space.dim))
         for agent, point in zip(explorers, points, strict=True):
-            actions[agent] = Action(agent, view.space.decode(point), sources[agent])
+            actions[agent] = Action(agent, view.space.decode(point), step.sources[agent])
         return Decision(tuple(actions.get(agent, stop(agent)) for agent in due), notes)
 
     def _choose(
-        self, view: View, explorers: list[int], sources: Mapping[int, int | None], keepers: list[int], size: float
+        self, view: View, explorers: list[int], sources: Mapping[int, int | None], keepers: list[int]
     ) -> tuple[Floats, dict[str, Any]]:
         """Return a point for each explorer, m x dim, and what was learned on the way."""
         kernel = Kernel(
@@ -133,7 +143,7 @@ class PB2:
         posterior = posterior.while_training(in_training(view, keepers))
         requests = [
             Request(
-                self._box(view, kernel, theta, agent, sources, size),
+                self._box(view, theta, agent, sources),
                 -1 if (source := sources[agent]) is None else view.last[source],
                 UpperConfidenceBound(self._beta(next_interval(view, agent), view.space.dim)),
                 generator(view.seed, "sweep", next_interval(view, agent) - 1, agent),
@@ -141,19 +151,23 @@ class PB2:
             for agent in explorers
         ]
         chosen = choose_batch(posterior, requests, view.space.snap)
+        widths = [request.box.upper - request.box.lower for request in requests]
         edge = edge_over_chance(believed, chosen, requests[0].box.t, view.space, view.seed)
-        return chosen, learned | {"fallbacks": fallbacks, "jitter": posterior.jitter, "edge": edge}
+        return chosen, learned | {
+            "fallbacks": fallbacks,
+            "jitter": posterior.jitter,
+            "edge": edge,
+            "region": float(np.mean(widths)),
+        }
 
-    def _box(
-        self, view: View, kernel: Kernel, theta: Theta, agent: int, sources: Mapping[int, int | None], size: float
-    ) -> Box:
-        """Return where an agent may look: around its donor's hparams, or everywhere with all donors' to start from."""
+    def _box(self, view: View, theta: Theta, agent: int, sources: Mapping[int, int | None]) -> Box:
+        """Return where an agent may look: around the hparams of its weights, or everywhere, from the donors' on."""
         t = float(next_interval(view, agent))
         source = sources[agent]
         if self.trust_region and source is not None:
             donated = view.history.points[[view.last[source]]]
-            numeric = [not choice for choice in kernel.is_choice]
-            return Box(t, *region(donated[0], theta.lengthscales, size, numeric), donated)
+            numeric = (~view.space.is_choice).tolist()
+            return Box(t, *region(donated[0], theta.lengthscales, theta.omega, numeric), donated)
         donors = {source for agent, source in sources.items() if source is not None and source != agent}
         ranked = sorted(donors, key=lambda donor: (-view.history.score[view.last[donor]], donor))[:_INCUMBENTS]
         donated = view.history.points[[view.last[donor] for donor in ranked]]

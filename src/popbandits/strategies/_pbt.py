@@ -46,7 +46,7 @@ class PBT:
 
     def decide(self, view: View, due: tuple[int, ...]) -> Decision:
         live = tuple(agent for agent in due if not spent(view, agent))
-        sources = copy_step(view, live, self.quantile) if live else {}
+        sources = copy_step(view, live, self.quantile).sources if live else {}
         return Decision(tuple(self._action(view, agent, sources.get(agent)) for agent in due))
 
     def _action(self, view: View, agent: int, source: int | None) -> Action:

@@ -1,0 +1,61 @@
+"""What runs inside a Ray actor: a trainer, and a folder of its own where it cannot see the run's."""
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from popbandits._errors import PopbanditsError
+from popbandits.run._checkpoints import beside_of
+from popbandits.run._executor import Assignment, Done, Task
+from popbandits.run._parcels import Parcel, packed, unpacked
+from popbandits.run._processes import XLA
+from popbandits.run._train import Trainer
+from popbandits.run._trainable import Target
+from popbandits.run._wire import pack_outcome
+
+TOKEN = ".seen-by-ray"
+"""A file in the folder of checkpoints: an actor that can read what the controller wrote into it shares the folder."""
+
+
+class RayWorker:
+    """Trains task after task. Made by `Ray`, with what a worker is told at first."""
+
+    def __init__(self, hello: dict[str, Any]) -> None:
+        sys.path[:] = [*sys.path, *(entry for entry in hello["path"] if entry not in sys.path)]
+        sys.argv[:] = hello["argv"]
+        if hello["one_core"]:
+            os.environ.setdefault("XLA_FLAGS", XLA)  # Ray itself sees to the other libraries
+        seen = Path(hello["checkpoints"]) / TOKEN
+        self._shares = seen.is_file() and seen.read_text() == hello["token"]
+        self._folder = Path(hello["checkpoints"]) if self._shares else Path(tempfile.mkdtemp(prefix="popbandits-"))
+        self._unusable: str | None = None
+        target = Target(hello["module"], tuple(hello["names"]))
+        try:
+            factory = target.load()
+        except PopbanditsError as error:
+            self._unusable = str(error)
+            return
+        assignment = Assignment(target, self._folder, hello["metric"], hello["size"])
+        self._trainer = Trainer(assignment, factory, hello["room"])
+
+    def ready(self) -> dict[str, Any]:
+        """Return whether this actor sees the run folder, and why it cannot train if so."""
+        return {"shares": self._shares, "unusable": self._unusable}
+
+    def train(self, task: dict[str, Any], parcel: Parcel | None) -> tuple[dict[str, Any], Parcel | None]:
+        """Train a task, from the checkpoint in the parcel if one comes with it; return the outcome and its parcel."""
+        given = Task(**task)
+        if parcel is not None and given.load is not None:
+            unpacked(parcel, self._folder / given.load)
+        outcome = self._trainer.train(given)
+        if self._shares:
+            return pack_outcome(outcome), None
+        made = beside_of(self._folder, given.save)
+        parcel = packed(made) if isinstance(outcome, Done) else None
+        shutil.rmtree(made, ignore_errors=True)
+        if given.load is not None:
+            shutil.rmtree(self._folder / given.load, ignore_errors=True)
+        return pack_outcome(outcome), parcel
