@@ -1,0 +1,67 @@
+"""Ray's PB2 as a strategy: its own functions, driven with the rows that its scheduler would have kept."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from popbandits.population import Action, Decision, View
+from popbandits.space import Float, Int
+from popbandits.strategies._copying import copy_step, keep, spent, start_at_random, stop
+
+
+@dataclass(frozen=True)
+class RayPB2:
+    """Copy as PB2 does, then ask Ray's `_explore` for new hparams. It knows no Choice, and only the linear scale."""
+
+    quantile: float = 0.25
+
+    def start(self, view: View) -> Decision:
+        """Return random hparams, the same as every strategy's."""
+        return start_at_random(view)
+
+    def decide(self, view: View, due: tuple[int, ...]) -> Decision:
+        """Return what Ray's scheduler would do in step."""
+        from ray.tune.schedulers.pb2 import _explore
+
+        live = tuple(agent for agent in due if not spent(view, agent))
+        if not live:
+            return Decision(tuple(stop(agent) for agent in due))
+        bounds = {
+            name: (float(param.low), float(param.high))
+            for name, param in view.space.params.items()
+            if isinstance(param, (Float, Int))
+        }
+        data, current = _data(view, list(bounds)), None
+        actions = {}
+        for agent, donor in copy_step(view, live, self.quantile).sources.items():
+            if donor == agent or donor is None:
+                actions[agent] = keep(view, agent)
+                continue
+            config = view.history.hparams(view.last[donor])
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                np.random.seed(int(view.seed + 7919 * len(view.history) + agent) % 2**32)
+                chosen, data = _explore(data, bounds, current, str(donor), str(agent), config)
+            inside = {name: type(config[name])(np.clip(chosen[name], *bounds[name])) for name in bounds}
+            new = np.array([[inside[name] for name in bounds]])
+            current = new if current is None else np.concatenate([current, new])
+            actions[agent] = Action(agent, inside, donor)
+        return Decision(tuple(actions.get(agent, stop(agent)) for agent in due))
+
+
+def _data(view: View, names: list[str]) -> Any:
+    """Return the table that Ray's scheduler keeps: a row for each report, and one for each copy."""
+    import pandas as pd
+
+    history = view.history
+    rows = []
+    for i in range(len(history)):
+        hparams, agent = history.hparams(i), str(history.agent[i])
+        values = [hparams[name] for name in names]
+        before = int(history.before[i])
+        if before >= 0 and history.donor[i] != history.agent[i]:
+            rows.append([agent, int(history.interval[before]), *values, float(history.score[before])])
+        rows.append([agent, int(history.interval[i]), *values, float(history.score[i])])
+    return pd.DataFrame(rows, columns=["Trial", "Time", *names, "Reward"])
