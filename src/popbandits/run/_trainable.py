@@ -85,7 +85,7 @@ class Target:
                     f"a worker cannot import {name!r}: it is defined inside a function; move it to the top of a module"
                 )
             modules.append(_findable(module, name))
-            names.append(name)
+            names.append(_bound_name(module, name, part))
         if len(set(modules)) > 1:
             raise TrainableError(f"init and step must be in one module, but got {modules[0]} and {modules[1]}")
         target = Target(modules[0], tuple(names))
@@ -281,6 +281,21 @@ def _findable(module: str, name: str) -> str:
     if file is None or not Path(file).exists():
         raise TrainableError(f"a worker cannot import {name!r} from a shell or notebook; put it into a file")
     return str(Path(file).resolve())
+
+
+def _bound_name(module: str, name: str, part: Any) -> str:
+    """Return the name that a class has in its module, which is not its own where an adapter has made it.
+
+    Raises:
+        TrainableError: when it is bound to none.
+    """
+    found = vars(sys.modules[module])
+    if "(" not in name:
+        return name
+    own = [key for key, value in found.items() if value is part]
+    if not own:
+        raise TrainableError(f"a worker cannot import {name}; bind it to a name at the top of a module: Agent = {name}")
+    return own[0]
 
 
 def _import(module: str) -> ModuleType:

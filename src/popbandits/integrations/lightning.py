@@ -1,0 +1,141 @@
+"""Lightning: a trainable from a LightningModule and a LightningDataModule.
+
+Each interval is a `fit` that goes on from the last checkpoint, Lightning's own. Hparams are set when the checkpoint has
+been restored, so that it cannot overwrite them, and read back from where training uses them:
+
+- a name in the optimisers' parameter groups (lr, weight_decay, momentum …) is set there;
+- a name of the data module, such as batch_size, is set on it, and its loaders are made anew;
+- any other name is set on the module itself, where it must exist.
+"""
+
+import shutil
+import tempfile
+import warnings
+import weakref
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from popbandits._errors import OptionError, TrainableError
+from popbandits._types import Hparams
+
+try:
+    import lightning
+    import torch
+except ModuleNotFoundError as error:
+    raise OptionError(
+        "popbandits.integrations.lightning needs Lightning; pip install 'popbandits[lightning]'"
+    ) from error
+
+_CHECKPOINT = "lightning.ckpt"
+_QUIET: dict[str, Any] = {
+    "logger": False,
+    "enable_checkpointing": False,
+    "enable_progress_bar": False,
+    "enable_model_summary": False,
+}
+
+
+def trainable(
+    make_module: Callable[[], Any], make_data: Callable[[], Any], *, epochs: int = 1, **trainer: Any
+) -> Callable[[int], Any]:
+    """Return a trainable; bind it to a name at the top of a module, so that workers can import it.
+
+    Its metrics are those that the module logs: tell `tune` which is the score, such as metric="val_loss", mode="min".
+
+    Args:
+        make_module, make_data: the LightningModule and the LightningDataModule, or functions that make them, at the top
+            of a module.
+        epochs: of an interval.
+        trainer: options of Lightning's `Trainer`, such as accelerator="cpu".
+
+    Raises:
+        OptionError: for a number of epochs that cannot be.
+    """
+    if isinstance(epochs, bool) or not isinstance(epochs, int) or epochs < 1:
+        raise OptionError(f"`epochs >= 1` must hold, but got epochs={epochs!r}")
+
+    class Agent(_Agent):
+        def __init__(self, seed: int) -> None:
+            super().__init__(seed, make_module, make_data, epochs, trainer)
+
+    Agent.__module__, Agent.__qualname__ = make_module.__module__, f"trainable({make_module.__name__})"
+    return Agent
+
+
+class _Agent:
+    def __init__(
+        self, seed: int, make_module: Callable[[], Any], make_data: Callable[[], Any], epochs: int, options: Any
+    ) -> None:
+        torch.manual_seed(seed)
+        self.module, self.data = make_module(), make_data()
+        self._epochs, self._options = epochs, options
+        self._done = 0
+        folder = tempfile.mkdtemp(prefix="popbandits-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self._last = Path(folder) / _CHECKPOINT
+        self._setter: _Sets | None = None
+
+    def step(self, hparams: Hparams) -> Any:
+        self._setter = _Sets(hparams)
+        callbacks = [*self._options.get("callbacks", ()), self._setter]
+        options = {**_QUIET, **self._options, "callbacks": callbacks, "max_epochs": self._done + self._epochs}
+        self._setter.on_data(self.data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Lightning's advice on loaders and checkpoints is not ours to fix
+            trainer = lightning.Trainer(**options)
+            trainer.fit(self.module, datamodule=self.data, ckpt_path=self._last if self._last.exists() else None)
+            trainer.save_checkpoint(self._last)
+        self._done = trainer.current_epoch
+        return {name: float(value) for name, value in trainer.callback_metrics.items()}
+
+    def hparams_in_effect(self) -> dict[str, Any]:
+        return {} if self._setter is None else self._setter.in_effect()
+
+    def save(self, path: Path) -> None:
+        shutil.copyfile(self._last, path / _CHECKPOINT)
+        (path / "epochs").write_text(str(self._done))
+
+    def load(self, path: Path) -> None:
+        shutil.copyfile(path / _CHECKPOINT, self._last)
+        self._done = int((path / "epochs").read_text())
+
+
+class _Sets(lightning.Callback):  # type: ignore[misc]
+    """Sets hparams once the checkpoint has been restored, and knows where they went."""
+
+    def __init__(self, hparams: Hparams) -> None:
+        self._hparams = dict(hparams)
+        self._read: dict[str, Callable[[], Any]] = {}
+
+    def on_data(self, data: Any) -> None:
+        """Set what belongs to the data module; its loaders are made after this."""
+        for name, value in self._hparams.items():
+            if hasattr(data, name):
+                setattr(data, name, value)
+                self._read[name] = partial(getattr, data, name)
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        """Set the rest, in the optimisers or on the module."""
+        groups = [group for optimizer in trainer.optimizers for group in optimizer.param_groups]
+        for name, value in self._hparams.items():
+            if name in self._read:
+                continue
+            if groups and name in groups[0]:
+                for group in groups:
+                    group[name] = value
+                self._read[name] = partial(groups[0].get, name)
+            elif hasattr(pl_module, name):
+                setattr(pl_module, name, value)
+                self._read[name] = partial(getattr, pl_module, name)
+            else:
+                known = ", ".join(groups[0]) if groups else "none"
+                raise TrainableError(
+                    f"hyperparameter {name!r} is neither in the optimiser, which has {known}, "
+                    f"nor an attribute of {type(pl_module).__name__} or its data module"
+                )
+
+    def in_effect(self) -> dict[str, Any]:
+        """Return the hparams from where training read them."""
+        return {name: read() for name, read in self._read.items()}

@@ -1,0 +1,150 @@
+"""Stable-Baselines3: a trainable from a function that makes a model. PPO, A2C, SAC, TD3, DDPG and DQN.
+
+Hparams are changed on the live model, after loading, and read back from where training uses them. A checkpoint holds
+the weights and optimisers (torch), counters, and the replay buffer (numpy); episodes in progress begin anew.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from popbandits._errors import OptionError, TrainableError
+from popbandits._types import Hparams
+
+try:
+    import torch
+    from stable_baselines3.common.utils import FloatSchedule
+except ModuleNotFoundError as error:
+    raise OptionError("popbandits.integrations.sb3 needs Stable-Baselines3; pip install 'popbandits[sb3]'") from error
+
+_PLAIN = (
+    *("gamma", "gae_lambda", "batch_size", "n_epochs", "vf_coef", "max_grad_norm", "tau", "gradient_steps"),
+    *("target_policy_noise", "target_noise_clip", "policy_delay", "target_update_interval", "exploration_rate"),
+)
+_COUNTERS = ("num_timesteps", "_n_updates", "_episode_num")
+
+
+def trainable(
+    make_model: Callable[[int], Any], *, steps: int, score: Callable[[Any], Any] | None = None
+) -> Callable[[int], Any]:
+    """Return a trainable; bind it to a name at the top of a module, so that workers can import it.
+
+    Args:
+        make_model: from a seed to a model with its environment, such as
+            `lambda seed: PPO("MlpPolicy", "CartPole-v1", seed=seed)`, as a function at the top of a module.
+        steps: environment steps of an interval.
+        score: from the model to its score or a dict of metrics; by default the mean return of the latest episodes.
+
+    Raises:
+        OptionError: for a number of steps that cannot be.
+    """
+    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
+        raise OptionError(f"`steps >= 1` must hold, but got steps={steps!r}")
+
+    class Agent(_Agent):
+        def __init__(self, seed: int) -> None:
+            super().__init__(make_model(seed), steps, score or mean_return)
+
+    Agent.__module__, Agent.__qualname__ = make_model.__module__, f"trainable({make_model.__name__})"
+    return Agent
+
+
+def mean_return(model: Any) -> dict[str, float]:
+    """Return the mean return of the latest episodes (at most 100) and the steps so far; nan before the first ends."""
+    returns = [episode["r"] for episode in model.ep_info_buffer]
+    return {"score": float(np.mean(returns)) if returns else float("nan"), "steps": float(model.num_timesteps)}
+
+
+class _Agent:
+    def __init__(self, model: Any, steps: int, score: Callable[[Any], Any]) -> None:
+        self.model, self._steps, self._score = model, steps, score
+        self._asked: tuple[str, ...] = ()
+
+    def step(self, hparams: Hparams) -> Any:
+        for name, value in hparams.items():
+            _set(self.model, name, value)
+        self._asked = tuple(hparams)
+        self.model.learn(self._steps, reset_num_timesteps=False, log_interval=None)
+        return self._score(self.model)
+
+    def hparams_in_effect(self) -> dict[str, Any]:
+        return {name: _get(self.model, name) for name in self._asked}
+
+    def save(self, path: Path) -> None:
+        torch.save(self.model.get_parameters(), path / "parameters.pt")
+        counters = {name: getattr(self.model, name) for name in _COUNTERS}
+        buffer = getattr(self.model, "replay_buffer", None)
+        if buffer is not None:
+            counters |= {"pos": buffer.pos, "full": buffer.full}
+            filled = buffer.buffer_size if buffer.full else buffer.pos
+            np.savez(path / "replay.npz", **{name: array[:filled] for name, array in _arrays(buffer).items()})
+        (path / "counters.json").write_text(json.dumps(counters))
+
+    def load(self, path: Path) -> None:
+        model = self.model
+        model.set_parameters(torch.load(path / "parameters.pt", weights_only=True), exact_match=True)
+        counters = json.loads((path / "counters.json").read_text())
+        buffer = getattr(model, "replay_buffer", None)
+        if buffer is not None:
+            buffer.pos, buffer.full = counters["pos"], counters["full"]
+            with np.load(path / "replay.npz", allow_pickle=False) as saved:
+                for name, array in _arrays(buffer).items():
+                    array[: len(saved[name])] = saved[name]
+        for name in _COUNTERS:
+            setattr(model, name, counters[name])
+        model._last_obs = None  # episodes begin anew, and none of this model's own is told of the other's
+        if model.ep_info_buffer is not None:
+            model.ep_info_buffer.clear()
+
+
+def _arrays(buffer: Any) -> dict[str, Any]:
+    return {name: value for name, value in vars(buffer).items() if isinstance(value, np.ndarray)}
+
+
+def _set(model: Any, name: str, value: Any) -> None:
+    """Change a hyperparameter of a live model, everywhere that training reads it."""
+    buffer = getattr(model, "rollout_buffer", None)
+    if name == "learning_rate":
+        model.learning_rate = value
+        model._setup_lr_schedule()
+    elif name in ("clip_range", "clip_range_vf") and hasattr(model, name):
+        setattr(model, name, FloatSchedule(value))
+    elif name == "ent_coef" and hasattr(model, "ent_coef_optimizer"):
+        if model.ent_coef_optimizer is not None:
+            raise TrainableError("ent_coef is learned by this model; make it with a number, such as ent_coef=0.1")
+        model.ent_coef, model.ent_coef_tensor = value, torch.tensor(float(value), device=model.device)
+    elif name == "n_steps" and buffer is not None:
+        model.n_steps = buffer.buffer_size = value
+        buffer.reset()
+    elif name == "ent_coef" and hasattr(model, name):
+        model.ent_coef = value
+    elif name in _PLAIN and hasattr(model, name):
+        setattr(model, name, value)
+        if buffer is not None and hasattr(buffer, name):
+            setattr(buffer, name, value)
+    else:
+        special = ("learning_rate", "clip_range", "clip_range_vf", "ent_coef", "n_steps")
+        known = [known for known in (*special, *_PLAIN) if hasattr(model, known)]
+        raise TrainableError(
+            f"{type(model).__name__} has no hyperparameter {name!r} that can change in training; it has "
+            f"{', '.join(known)}"
+        )
+
+
+def _get(model: Any, name: str) -> Any:
+    """Return a hyperparameter from where training reads it."""
+    buffer = getattr(model, "rollout_buffer", None)
+    if name == "learning_rate":
+        optimizer = getattr(model.policy, "optimizer", None) or model.actor.optimizer
+        # Before the first update, an off-policy model has set nothing yet.
+        return optimizer.param_groups[0]["lr"] if model._n_updates else model.lr_schedule(1.0)
+    if name in ("clip_range", "clip_range_vf"):
+        return getattr(model, name)(1.0)
+    if name == "ent_coef" and hasattr(model, "ent_coef_tensor"):
+        return float(model.ent_coef_tensor)
+    if name == "n_steps" and buffer is not None:
+        return buffer.buffer_size
+    return getattr(buffer if buffer is not None and hasattr(buffer, name) else model, name)

@@ -1,0 +1,132 @@
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import popbandits as pb
+
+pytest.importorskip("stable_baselines3")
+pytestmark = pytest.mark.filterwarnings("default")  # gymnasium's and torch's own
+
+from stable_baselines3 import PPO, SAC, TD3  # noqa: E402
+
+from popbandits.integrations import sb3  # noqa: E402
+
+
+def ppo(seed: int) -> Any:
+    return PPO("MlpPolicy", "CartPole-v1", n_steps=64, batch_size=64, seed=seed, device="cpu")
+
+
+def sac(seed: int) -> Any:
+    return SAC("MlpPolicy", "Pendulum-v1", learning_starts=50, ent_coef=0.1, buffer_size=500, seed=seed, device="cpu")
+
+
+def td3(seed: int) -> Any:
+    return TD3("MlpPolicy", "Pendulum-v1", learning_starts=50, buffer_size=500, seed=seed, device="cpu")
+
+
+def learns_its_entropy(seed: int) -> Any:
+    return SAC("MlpPolicy", "Pendulum-v1", seed=seed, device="cpu")
+
+
+PPOAgent = sb3.trainable(ppo, steps=64)
+SACAgent = sb3.trainable(sac, steps=100)
+TD3Agent = sb3.trainable(td3, steps=100)
+AutoAgent = sb3.trainable(learns_its_entropy, steps=10)
+
+CHANGES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "ppo": (
+        PPOAgent,
+        {"learning_rate": 1e-4, "clip_range": 0.3, "ent_coef": 0.01, "gamma": 0.9, "gae_lambda": 0.8}
+        | {"batch_size": 32, "n_steps": 32, "n_epochs": 2},
+    ),
+    "sac": (SACAgent, {"learning_rate": 1e-4, "ent_coef": 0.02, "gamma": 0.9, "batch_size": 32, "tau": 0.01}),
+    "td3": (TD3Agent, {"learning_rate": 1e-4, "gamma": 0.9, "batch_size": 32, "target_policy_noise": 0.1}),
+}
+
+
+def weights(agent: Any) -> Any:
+    return np.concatenate([value.detach().numpy().ravel() for value in agent.model.policy.state_dict().values()])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CHANGES)
+def test_changed_hparams_are_in_effect_on_a_live_model_and_after_a_load(name: str, tmp_path: Path) -> None:
+    make, changed = CHANGES[name]
+    agent, donor = make(0), make(1)
+    first = {key: agent_value(agent, key) for key in changed}
+    for trained in (agent, donor):
+        trained.step(first)
+    donor.save(tmp_path)
+    agent.load(tmp_path)
+    assert np.array_equal(weights(agent), weights(donor))
+    agent.step(changed)
+    assert agent.hparams_in_effect() == pytest.approx(changed)
+    assert agent.model.num_timesteps > donor.model.num_timesteps
+    if name == "ppo":
+        assert agent.model.rollout_buffer.observations.shape[0] == 32
+
+
+def agent_value(agent: Any, name: str) -> Any:
+    return sb3._get(agent.model, name)
+
+
+@pytest.mark.slow
+def test_a_learning_rate_of_next_to_nothing_moves_next_to_nothing() -> None:
+    def moved(rate: float) -> float:
+        agent: Any = PPOAgent(0)
+        before = weights(agent)
+        agent.step({"learning_rate": rate})
+        return float(np.abs(weights(agent) - before).max())
+
+    assert moved(1e-9) < 1e-6 < moved(1e-2)
+
+
+@pytest.mark.slow
+def test_a_replay_buffer_travels_with_its_agent(tmp_path: Path) -> None:
+    donor: Any = SACAgent(1)
+    donor.step({"gamma": 0.9})
+    donor.save(tmp_path)
+    agent: Any = SACAgent(0)
+    agent.load(tmp_path)
+    assert agent.model.replay_buffer.pos == 100
+    assert np.array_equal(agent.model.replay_buffer.rewards[:100], donor.model.replay_buffer.rewards[:100])
+
+
+@pytest.mark.slow
+def test_a_population_of_models_is_tuned_by_worker_processes(tmp_path: Path) -> None:
+    space = {"learning_rate": pb.Float(1e-5, 1e-2, log=True)}
+    run = pb.tune(
+        PPOAgent, space, population=2, intervals=3, executor=pb.Processes(workers=1), directory=tmp_path / "run"
+    )
+    assert run.finished
+    assert not run.failures
+    assert np.isfinite(run.best.score)
+
+
+@pytest.mark.parametrize(
+    ("make", "hparams", "told"),
+    [
+        (
+            PPOAgent,
+            {"warmth": 1.0},
+            "PPO has no hyperparameter 'warmth' that can change in training; it has l",
+        ),
+        (SACAgent, {"clip_range": 0.2}, "SAC has no hyperparameter 'clip_range'"),
+        (AutoAgent, {"ent_coef": 0.2}, "ent_coef is learned by this model"),
+    ],
+)
+def test_what_cannot_be_changed_is_refused_by_name(make: Any, hparams: dict[str, float], told: str) -> None:
+    with pytest.raises(pb.TrainableError, match=told):
+        make(0).step(hparams)
+
+
+def test_a_trainable_without_a_name_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(pb.TrainableError, match=r"bind it to a name at the top of a module: Agent = trainable\(ppo\)"):
+        pb.tune(sb3.trainable(ppo, steps=64), {"gamma": (0.9, 0.99)}, intervals=1, directory=tmp_path / "run")
+
+
+def test_steps_that_cannot_be_are_refused() -> None:
+    with pytest.raises(pb.OptionError, match="`steps >= 1` must hold, but got steps=0"):
+        sb3.trainable(ppo, steps=0)
