@@ -239,6 +239,20 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
                 raise TuneError("custom_explore_fn must return a config, but returned None")
         return config, {}
 
+    def _log_config_on_step(
+        self, trial_state: Any, new_state: Any, trial: Any, trial_to_clone: Any, new_config: dict[str, Any]
+    ) -> None:
+        """Log the policy as Ray does; for an agent that goes on with its own weights, a line more in its own file."""
+        if trial is not trial_to_clone:
+            super()._log_config_on_step(trial_state, new_state, trial, trial_to_clone, new_config)
+            return
+        tag, step = trial_state.orig_tag, trial.last_result.get("training_iteration", 0)
+        line = json.dumps([tag, tag, step, step, trial.config, new_config], default=str) + "\n"
+        folder = Path(trial.local_experiment_path)
+        for name in ("pbt_global.txt", f"pbt_policy_{trial.trial_id}.txt"):
+            with (folder / name).open("a") as out:
+                out.write(line)
+
     def _has_checkpoint(self, trial: Any) -> bool:
         """Return whether a trial has weights to copy, waiting for them where they are being saved."""
         state = self._trial_state[trial]
@@ -273,12 +287,10 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
 
     def _check_in_effect(self, trial: Any, result: Mapping[str, Any]) -> None:
         """Refuse a trainable whose restored checkpoint has overwritten the hparams that were chosen for it."""
-        told = merged(result.get("config") or {}, result.get("hparams_in_effect") or {})
         wanted = self._space.flat(searched(trial.config, self._space))
         for name, value in wanted.items():
-            actual: Any = told
-            for key in self._space.path(name):
-                actual = actual.get(key) if isinstance(actual, Mapping) else None
+            path = "/".join(self._space.path(name))  # Ray hands results over flat
+            actual = result.get(f"hparams_in_effect/{path}", result.get(f"config/{path}"))
             if actual is not None and not _same(actual, value):
                 raise RunError(
                     f"hyperparameter {name!r} of trial {trial.trial_id} was set to {value!r}, but {actual!r} is in "
@@ -293,14 +305,13 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
         return "\n".join([header, *(to_line(event) for event in self._events)]) + "\n"
 
     def _write(self) -> None:
-        """Write the state where Ray keeps its own, to be taken along to wherever that is stored."""
-        for trial in self._trial_state:
-            folder = Path(trial.local_experiment_path)
-            folder.mkdir(parents=True, exist_ok=True)
-            fresh = folder / f".{_EVENTS}"
-            fresh.write_text(self._state())
-            fresh.replace(folder / _EVENTS)
-            return
+        """Write the state into the experiment's storage: at once, since a process that is killed saves nothing."""
+        storage = next(iter(self._trial_state)).storage
+        path = f"{storage.experiment_fs_path}/{_EVENTS}"
+        files = storage.storage_filesystem
+        with files.open_output_stream(f"{path}.new") as out:
+            out.write(self._state().encode())
+        files.move(f"{path}.new", path)
 
     def _recall(self, trial: Any) -> None:
         """Go on from the state that an earlier run of this experiment has left, if it has."""
