@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from popbandits._errors import OptionError, RunError
+from popbandits.cli._console import console
 from popbandits.cli._given import space_of, target_of
 from popbandits.run import RUNS, Finding, check_trainable, load, verify
 from popbandits.run._log import FILE
@@ -37,13 +37,13 @@ def status(
     if as_json:
         print(json.dumps(state))
         return
-    console = _console()
-    console.print(
+    out = console()
+    out.print(
         f"{state['run']}: {state['state']}, {state['reports']}/{state['budget']} reports", markup=False, highlight=False
     )
     if state["best"] is not None:
         best = state["best"]
-        console.print(
+        out.print(
             f"best {state['metric']} {number(best['score'])} (agent {best['agent']}, interval {best['interval']}): "
             f"{pairs(best['hparams'])}",
             markup=False,
@@ -55,16 +55,14 @@ def status(
     for agent in state["agents"]:
         shown = escape(pairs(agent["hparams"])) if agent["hparams"] else ""
         table.add_row(str(agent["agent"]), str(agent["interval"]), number(agent["score"]), agent["state"], shown)
-    console.print(table)
+    out.print(table)
     if run.beliefs is not None:
         for line in told(run.beliefs):
-            console.print(line, markup=False, highlight=False)
+            out.print(line, markup=False, highlight=False)
     if state["failures"]:
         last = run.failures[-1]
         said = text(last.body["message"])
-        console.print(
-            f"{state['failures']} failures; the last: agent {last.agent}: {said}", markup=False, highlight=False
-        )
+        out.print(f"{state['failures']} failures; the last: agent {last.agent}: {said}", markup=False, highlight=False)
 
 
 @look.command("list")
@@ -89,7 +87,7 @@ def list_runs(
             continue
         best = number(state["best"]["score"]) if state["best"] else "-"
         table.add_row(escape(text(folder.name)), state["state"], f"{state['reports']}/{state['budget']}", best)
-    _console().print(table)
+    console().print(table)
 
 
 @look.command()
@@ -116,7 +114,7 @@ def schedule(
             table.add_column(escape(text(name)), justify="right")
         for i, row in enumerate(rows, 1):
             table.add_row(str(i), *(number(v) if isinstance(v, float) else escape(text(v)) for v in row.values()))
-        _console().print(table)
+        console().print(table)
     else:
         raise OptionError(f"a format is one of table, json, csv, but got {form!r}")
 
@@ -165,7 +163,3 @@ def _newest() -> Path:
     if not folders:
         raise RunError(f"there are no runs in {RUNS}; name a run's folder")
     return max(folders, key=lambda folder: (folder / FILE).stat().st_mtime)
-
-
-def _console() -> Console:
-    return Console() if sys.stdout.isatty() else Console(width=200)

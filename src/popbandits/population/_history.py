@@ -49,6 +49,11 @@ class History:
     def __len__(self) -> int:
         return len(self.score)
 
+    def first(self, n: int) -> "History":
+        """Return the history as it was after n reports."""
+        columns = {part.name: getattr(self, part.name)[:n] for part in fields(self) if part.name != "space"}
+        return History(self.space, **columns)
+
     def hparams(self, row: int) -> dict[str, Any]:
         """Return the hparams of one row."""
         return self.space.from_values(self.values[row].tolist())

@@ -1,5 +1,6 @@
 """Run: what a run's folder tells, while it trains and after."""
 
+import importlib
 import json
 import math
 from dataclasses import asdict, dataclass, replace
@@ -155,6 +156,12 @@ class Run:
         history = self.history
         rows = np.flatnonzero((history.donor >= 0) & (history.donor != history.agent))
         return tuple(Copy(int(history.agent[r]), int(history.interval[r]), int(history.donor[r])) for r in rows)
+
+    @property
+    def plot(self) -> Any:
+        """The figures of this run as plotly's objects: `run.plot.curves()`, `schedules`, `lineage` and others."""
+        # By name: the engine must not depend on what shows it.
+        return importlib.import_module("popbandits.view.plots").Plots(self)
 
     def status(self) -> dict[str, Any]:
         """Return where the run stands, as plain JSON."""

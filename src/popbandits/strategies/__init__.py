@@ -5,7 +5,7 @@ from popbandits.strategies._bayes import BayesOpt
 from popbandits.strategies._beliefs import Beliefs, beliefs
 from popbandits.strategies._fixed import FixedSchedule
 from popbandits.strategies._options import describe_strategy, make_strategy
-from popbandits.strategies._pb2 import PB2
+from popbandits.strategies._pb2 import PB2, believed
 from popbandits.strategies._pbt import PBT
 from popbandits.strategies._random_search import RandomSearch
 
@@ -18,6 +18,7 @@ __all__ = [
     "FixedSchedule",
     "RandomSearch",
     "beliefs",
+    "believed",
     "describe_strategy",
     "make_strategy",
 ]

@@ -15,11 +15,12 @@ from popbandits._random import generator, quasi_random
 from popbandits._types import Floats
 from popbandits.bandit import Box, Request, UpperConfidenceBound, choose_batch, paper_beta, theorem_beta
 from popbandits.gp import Kernel, Posterior, Theta, block_length, fit
-from popbandits.population import Action, Decision, View
+from popbandits.population import Action, Decision, History, View
+from popbandits.space import Space
 from popbandits.strategies._beliefs import edge_over_chance
 from popbandits.strategies._checks import check_number, options
 from popbandits.strategies._copying import copy_step, keep, next_interval, spent, start_at_random, stop
-from popbandits.strategies._evidence import finished, in_training
+from popbandits.strategies._evidence import Evidence, finished, in_training
 from popbandits.strategies._region import region
 
 _INCUMBENTS = 8  # donors whose hparams join a sweep of the whole cube
@@ -109,23 +110,20 @@ class PB2:
             actions[agent] = Action(agent, view.space.decode(point), step.sources[agent])
         return Decision(tuple(actions.get(agent, stop(agent)) for agent in due), notes)
 
+    def _kernel(self, space: Space) -> Kernel:
+        return Kernel(
+            tuple(space.is_choice.tolist()), common=self.common_effect, lineage=self.lineage_noise, omega=self.omega
+        )
+
     def _choose(
         self, view: View, explorers: list[int], sources: Mapping[int, int | None], keepers: list[int]
     ) -> tuple[Floats, dict[str, Any]]:
         """Return a point for each explorer, m x dim, and what was learned on the way."""
-        kernel = Kernel(
-            tuple(view.space.is_choice.tolist()),
-            common=self.common_effect,
-            lineage=self.lineage_noise,
-            omega=self.omega,
-        )
+        kernel = self._kernel(view.space)
         evidence = finished(view, self.window)
         theta = fit(kernel, evidence.rows, evidence.y, start=_warm_start(kernel, view.notes))
         block = block_length(kernel, theta, evidence.rows, evidence.y) if len(evidence.rows) else 0
-        rows, y = evidence.rows[:block], evidence.y[:block]
-        if block < len(evidence.y):
-            y = y - y.mean()  # what was forgotten must not set the level
-        posterior = Posterior.given(kernel, theta, rows, y)
+        posterior = _posterior(kernel, theta, evidence, block)
         fallbacks = int(view.notes.get("fallbacks", 0))
         learned = {
             "theta": asdict(theta) | {"lengthscales": list(theta.lengthscales)},
@@ -177,6 +175,34 @@ class PB2:
         if self.beta == "paper":
             return paper_beta(t)
         return theorem_beta(t, dim) if self.beta == "theorem" else float(self.beta)
+
+
+def believed(
+    strategy: PB2, history: History, reports: int, notes: Mapping[str, Any], size: int
+) -> tuple[Posterior, float] | None:
+    """Return the belief that a decision was made with, and the unit of its gains in scores; None when it had none.
+
+    Args:
+        strategy: that decided.
+        history: of the run, as the core has it: higher is better.
+        reports: how many of its rows there were.
+        notes: of the decision.
+        size: agents.
+    """
+    kernel = strategy._kernel(history.space)
+    theta = _warm_start(kernel, notes)
+    if theta is None:
+        return None
+    view = View(history.space, size, 1, 0, history.first(reports), (), {}, {})
+    posterior = _posterior(kernel, theta, finished(view, strategy.window), int(notes["block"]))
+    return None if posterior is None else (posterior, float(notes["unit"]))
+
+
+def _posterior(kernel: Kernel, theta: Theta, evidence: Evidence, block: int) -> Posterior | None:
+    y = evidence.y[:block]
+    if block < len(evidence.y):
+        y = y - y.mean()  # what was forgotten must not set the level
+    return Posterior.given(kernel, theta, evidence.rows[:block], y)
 
 
 def _warm_start(kernel: Kernel, notes: Mapping[str, Any]) -> Theta | None:

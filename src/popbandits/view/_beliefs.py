@@ -18,9 +18,10 @@ def told(learned: Beliefs) -> Iterator[str]:
         model: what was learned keeps 97 % of its worth to the next interval; most telling: lr (0.2)
         model: a choice beats a random one with probability 0.83; 40 of 40 reports count
     """
+    shared = f", by ±{number(learned.common)} with the interval" if learned.common else ""
     yield (
-        f"model: gains of an interval differ by ±{number(learned.signal)} with the hparams, "
-        f"by ±{number(learned.common)} with the interval; a score errs by ±{number(learned.noise)}"
+        f"model: gains of an interval differ by ±{number(learned.signal)} with the hparams{shared}; "
+        f"a score errs by ±{number(learned.noise)}"
     )
     telling = sorted(learned.lengthscales.items(), key=lambda item: item[1])[:_MOST]
     named = ", ".join(f"{text(name)} ({length:.2g})" for name, length in telling)

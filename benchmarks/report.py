@@ -1,0 +1,70 @@
+"""How long a report and each figure take: a run of 16 agents x 200 intervals under PB2, and one of 1,000 x 100 under PBT.
+
+python -m benchmarks.report
+"""
+
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import popbandits as pb
+from popbandits.population import Population, Strategy
+from popbandits.problems.trainables import MovingPeakAgent
+from popbandits.run import Entry, Run, Settings, Target
+from popbandits.run._log import Log
+from popbandits.view import report
+from popbandits.view.figures import FIGURES
+
+
+def made(folder: Path, strategy: Strategy, size: int, intervals: int) -> Run:
+    """Return a run whose log holds what a population was told and decided; no weights were trained."""
+    space = MovingPeakAgent.space
+    settings = Settings(Target.of(MovingPeakAgent), space, strategy, size, intervals, 0, True, "score", "max", 0)
+    folder.mkdir(parents=True)
+    log = Log.create(folder, settings.to_json() | {"version": pb.__version__})
+    rng = np.random.default_rng(0)
+    population = Population(space, strategy, size=size, intervals=intervals, seed=0)
+    totals: dict[int, float] = {}
+    actions = population.start()
+    while actions:
+        body = [{**action._asdict(), "load": None} for action in actions]
+        log.add(Entry("decision", {"actions": body, "notes": population.notes}))
+        before, released = dict(totals), []
+        for action in actions:
+            if action.hparams is None:
+                continue
+            x = population.training[action.agent].point
+            gain = float(np.exp(-4 * ((x - 0.4) ** 2).sum()))
+            totals[action.agent] = (0.0 if action.source is None else before[action.source]) + gain
+            score = totals[action.agent] + 0.1 * float(rng.standard_normal())
+            interval = population.training[action.agent].interval
+            told = {"attempt": 1, "metrics": {"score": score}, "seconds": [0.0, 1.0, 0.1]}
+            log.add(Entry("report", told, action.agent, interval, score))
+            released += population.tell(action.agent, score)
+        actions = released
+    log.commit()
+    log.close()
+    return Run(folder)
+
+
+def timed(run: Run) -> None:
+    """Print the seconds of each figure and of the report, from a run that was just opened."""
+    for name, draw in FIGURES.items():
+        opened = Run(run.directory)
+        _ = opened.history
+        begun = time.perf_counter()
+        draw(opened)
+        print(f"  {name}: {time.perf_counter() - begun:.2f} s")
+    begun = time.perf_counter()
+    page = report(Run(run.directory))
+    print(f"  report, with opening the run: {time.perf_counter() - begun:.2f} s, {len(page.encode()) / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as there:
+        print("16 agents x 200 intervals, PB2:")
+        timed(made(Path(there) / "small", pb.PB2(window=200), 16, 200))
+        print("1,000 agents x 100 intervals, PBT:")
+        timed(made(Path(there) / "large", pb.PBT(), 1000, 100))

@@ -1,0 +1,57 @@
+"""Reports: one run as HTML, several runs compared."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from popbandits._errors import RunError
+from popbandits.cli._console import console
+from popbandits.run import load
+from popbandits.view import comparison, number, report, text
+from popbandits.view.figures import compare_data
+
+reports = typer.Typer()
+
+
+@reports.command("report")
+def report_(
+    folder: Annotated[Path, typer.Argument(help="The run's folder.", show_default=False)],
+    output: Annotated[Path | None, typer.Option(help="The file; report.html in the run by default.")] = None,
+) -> None:
+    """Write a report of a run: one HTML file with its figures, for offline reading.
+
+    Example: popbandits report runs/my-run
+    """
+    _write(output or folder / "report.html", report(load(folder)))
+
+
+@reports.command()
+def compare(
+    folders: Annotated[list[Path], typer.Argument(help="Run folders, of several strategies and seeds.")],
+    output: Annotated[Path | None, typer.Option(help="Also write the comparison as one HTML file.")] = None,
+) -> None:
+    """Compare runs by strategy: median and middle half of the best over seeds, and whether they differ.
+
+    Example: popbandits compare runs/pb2-* runs/pbt-*
+    """
+    runs = [load(folder) for folder in folders]
+    compared = compare_data(runs)
+    table = Table("strategy", "runs", f"median best {text(compared.metric)}", "middle half")
+    for name, finals in compared.finals.items():
+        median, low, high = (part[-1] if part else None for part in compared.groups[name])
+        table.add_row(text(name), str(len(finals)), number(median), f"{number(low)} to {number(high)}")
+    shown = console()
+    shown.print(table)
+    shown.print(compared.said, markup=False)
+    if output is not None:
+        _write(output, comparison(runs))
+
+
+def _write(path: Path, page: str) -> None:
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror}") from None
+    print(path)

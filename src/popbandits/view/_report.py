@@ -1,0 +1,139 @@
+"""The report of a run: one HTML file that needs nothing else, readable offline, on a phone and on paper.
+
+All text from the run reaches the page as text: escaped in HTML, and as JSON that no script tag can end.
+"""
+
+import html
+import json
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from typing import Any
+
+from popbandits._errors import OptionError
+from popbandits.run import Run
+from popbandits.view._beliefs import told
+from popbandits.view._format import number, text
+from popbandits.view.figures import FIGURES, as_text, compare_data, draw_compare
+
+_ROWS = 200  # intervals of a schedule that are shown; the command `schedule` has them all
+
+
+def report(run: Run) -> str:
+    """Return the report of a run as HTML.
+
+    Raises:
+        OptionError: when plotly is not installed.
+    """
+    status = run.status()
+    sections = [_summary(run, status)]
+    if status["best"] is not None:
+        sections.append(_schedule(run))
+    for name, draw in FIGURES.items():
+        drawing = draw(run)
+        if drawing["data"]:
+            sections.append(_figure(name, drawing))
+    if run.failures:
+        sections.append(_failures(run))
+    return _page(f"{run.directory.name}", sections)
+
+
+def comparison(runs: Sequence[Run]) -> str:
+    """Return a comparison of runs as HTML.
+
+    Raises:
+        OptionError: for runs that cannot be compared, or when plotly is not installed.
+    """
+    compared = compare_data(runs)
+    rows = [[name, len(finals), number(_median(finals))] for name, finals in compared.finals.items()]
+    table = _table(["strategy", "runs", f"median best {compared.metric}"], rows)
+    return _page("Comparison", [f"<p>{_text(compared.said)}</p>{table}", _figure("compare", draw_compare(compared))])
+
+
+def _median(values: Sequence[float]) -> float:
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else 0.5 * (ordered[middle - 1] + ordered[middle])
+
+
+def _summary(run: Run, status: Mapping[str, Any]) -> str:
+    settings, best = run.settings, status["best"]
+    facts: list[tuple[str, str]] = [
+        ("state", f"{status['state']}, {status['reports']} of {status['budget']} intervals"),
+        ("strategy", str(settings.strategy)),
+        ("trainable", str(settings.target)),
+        ("agents", f"{settings.size}, seed {settings.seed}, {'in step' if settings.sync else 'out of step'}"),
+        ("failures", str(status["failures"])),
+    ]
+    if best is not None:
+        facts.insert(
+            1,
+            ("best", f"{settings.metric} {number(best['score'])}, agent {best['agent']}, interval {best['interval']}"),
+        )
+    rows = "".join(f"<tr><th scope=row>{_text(name)}</th><td>{_text(value)}</td></tr>" for name, value in facts)
+    model = run.beliefs
+    lines = (
+        ""
+        if model is None
+        else "<h2>The model</h2><ul>" + "".join(f"<li>{_text(s)}</li>" for s in told(model)) + "</ul>"
+    )
+    return f"<table class=facts>{rows}</table>{lines}"
+
+
+def _schedule(run: Run) -> str:
+    schedule = [run.settings.space.flat(hparams) for hparams in run.best.schedule]
+    names = list(schedule[0]) if schedule else []
+    rows = [[i + 1, *(_value(hparams[name]) for name in names)] for i, hparams in enumerate(schedule[:_ROWS])]
+    more = "" if len(schedule) <= _ROWS else f"<p>The first {_ROWS} of {len(schedule)} intervals.</p>"
+    table = _table(["interval", *names], rows)
+    return f"<details><summary>The schedule of the best weights</summary>{table}{more}</details>"
+
+
+def _failures(run: Run) -> str:
+    items = []
+    for entry in run.failures[-50:]:
+        head = f"agent {entry.agent}, interval {entry.interval}: {entry.body['message']}"
+        trace = entry.body.get("traceback") or "no traceback"
+        items.append(f"<details><summary>{_text(head)}</summary><pre>{_text(trace, lines=True)}</pre></details>")
+    return "<h2>Failures</h2>" + "".join(items)
+
+
+def _figure(name: str, drawing: Mapping[str, Any]) -> str:
+    title = str(drawing["layout"]["title"]["text"])
+    data = json.dumps(as_text(drawing), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    return (
+        f'<figure><div class=plot id="{name}" role=img aria-label="{_text(title)}"></div>'
+        f'<script type="application/json" data-for="{name}">{data}</script></figure>'
+    )
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    top = "".join(f"<th scope=col>{_text(str(head))}</th>" for head in heads)
+    body = "".join("<tr>" + "".join(f"<td>{_text(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<div class=wide><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
+
+
+def _value(value: Any) -> str:
+    return number(value) if isinstance(value, float) else str(value)
+
+
+def _text(value: str, lines: bool = False) -> str:
+    shown = "\n".join(text(part) for part in value.splitlines()) if lines else text(value)
+    return html.escape(shown, quote=True)
+
+
+def _page(title: str, sections: Sequence[str]) -> str:
+    try:
+        plotly = resources.files("plotly").joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8")
+    except ModuleNotFoundError:
+        raise OptionError("figures need plotly; pip install 'popbandits[view]'") from None
+    here = resources.files("popbandits.view")
+    style, script = (here.joinpath(name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
+    body = "\n".join(f"<section>{section}</section>" for section in sections)
+    return (
+        "<!doctype html>\n"
+        '<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{_text(title)} · popbandits</title><style>{style}</style></head>\n"
+        f"<body><main><h1>{_text(title)}</h1>\n{body}\n</main>\n"
+        f"<script>{plotly}</script>\n<script>{script}</script></body></html>\n"
+    )

@@ -1,0 +1,103 @@
+"""What the GP believes: mean and band along each hyperparameter, for decisions through time."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from popbandits.run import Run
+from popbandits.strategies import PB2, believed
+from popbandits.view.figures._lines import best_rows
+from popbandits.view.figures._style import band, colour, layout, line
+
+_GRID = 41
+_FRAMES = 12
+
+
+@dataclass(frozen=True)
+class Belief:
+    """The model at one decision, along each hyperparameter, the others as those of the best.
+
+    Args:
+        interval: the interval to come.
+        along: for each hyperparameter its values in the user's units, the mean and the deviation of the gain.
+    """
+
+    interval: int
+    along: dict[str, tuple[list[float], list[float], list[float]]]
+
+
+def beliefs_data(run: Run) -> list[Belief]:
+    """Return the belief at up to 12 decisions, evenly spread; none for a strategy without a model."""
+    strategy, space = run.settings.strategy, run.settings.space
+    numeric = [j for j, choice in enumerate(space.is_choice.tolist()) if not choice]
+    if not isinstance(strategy, PB2) or not numeric:
+        return []
+    decisions: list[tuple[int, dict[str, Any]]] = []
+    reports = 0
+    for entry in run.entries:
+        reports += entry.kind == "report"
+        goes_on = entry.kind == "decision" and any(not action["stop"] for action in entry.body["actions"])
+        if goes_on and reports and "theta" in entry.body["notes"]:
+            decisions.append((reports, entry.body["notes"]))
+    if not decisions:
+        return []
+    kept = np.unique(np.linspace(0, len(decisions) - 1, min(_FRAMES, len(decisions))).astype(int))
+    path = best_rows(run)
+    centre = run.history.points[path[-1]] if path else np.full(space.dim, 0.5)
+    sign = run.settings.sign
+    core = replace(run.history, score=sign * run.history.score, improvement=sign * run.history.improvement)
+    found = []
+    for i in kept:
+        rows, notes = decisions[int(i)]
+        model = believed(strategy, core, rows, notes, run.settings.size)
+        if model is None:
+            continue
+        posterior, unit = model
+        interval = int(run.history.interval[:rows].max()) + 1
+        along = {}
+        for j in numeric:
+            grid = np.tile(centre, (_GRID, 1))
+            grid[:, j] = np.linspace(0, 1, _GRID)
+            grid = space.snap(grid)
+            mean, deviation = posterior.mean_and_deviation(grid, float(interval))
+            param = space.active[j]
+            values = [float(param.from_unit(float(u))) for u in grid[:, j]]
+            along[space.names[j]] = (values, (unit * mean).tolist(), (unit * deviation).tolist())
+        found.append(Belief(interval, along))
+    return found
+
+
+def draw_beliefs(beliefs: list[Belief]) -> dict[str, Any]:
+    """Draw a panel for each hyperparameter; a slider goes through time."""
+    made = layout("What the model believes of the interval to come", "", "gain", height=460)
+    if not beliefs:
+        return {"data": [], "layout": made}
+    names = list(beliefs[0].along)
+    side = 1.0 / len(names)
+    for j, name in enumerate(names):
+        key = "xaxis" if j == 0 else f"xaxis{j + 1}"
+        end = (j + 1) * side - (0.03 if j + 1 < len(names) else 0.0)
+        made[key] = {"title": {"text": name}, "domain": [j * side, end]}
+        values = beliefs[0].along[name][0]
+        if min(values) > 0 and max(values) / min(values) > 30:
+            made[key]["type"] = "log"
+    traces: list[dict[str, Any]] = []
+    for i, belief in enumerate(beliefs):
+        for j, (name, (x, mean, deviation)) in enumerate(belief.along.items()):
+            axis = {"xaxis": "x" if j == 0 else f"x{j + 1}", "showlegend": False, "visible": i == len(beliefs) - 1}
+            low = [m - 2 * d for m, d in zip(mean, deviation, strict=True)]
+            high = [m + 2 * d for m, d in zip(mean, deviation, strict=True)]
+            traces.append(band(f"{name}, two deviations", x, low, high, colour(j)) | axis)
+            traces.append(line(name, x, mean, colour(j), 2.5) | axis)
+    each = 2 * len(names)
+    steps = [
+        {
+            "label": str(belief.interval),
+            "method": "restyle",
+            "args": ["visible", [k // each == i for k in range(len(traces))]],
+        }
+        for i, belief in enumerate(beliefs)
+    ]
+    made["sliders"] = [{"active": len(beliefs) - 1, "currentvalue": {"prefix": "interval "}, "steps": steps, "y": -0.2}]
+    return {"data": traces, "layout": made}

@@ -1,0 +1,90 @@
+"""Compare: the best score so far by interval, median and interquartile range over the runs of each strategy."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from popbandits._errors import OptionError
+from popbandits.run import Run
+from popbandits.view.figures._style import band, colour, layout, line
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Runs of one kind, by strategy.
+
+    Args:
+        metric: the name of the score.
+        groups: for each strategy the median, lower and upper quartile of the best so far after each interval.
+        finals: for each strategy the best score of each run, in the order given.
+        said: what may be concluded, in words.
+    """
+
+    metric: str
+    groups: dict[str, tuple[list[float], list[float], list[float]]]
+    finals: dict[str, list[float]]
+    said: str
+
+
+def compare_data(runs: Sequence[Run]) -> Compared:
+    """Return a comparison of runs.
+
+    Raises:
+        OptionError: for no runs, or runs with different metrics.
+    """
+    if not runs:
+        raise OptionError("compare takes one run or more, but got none")
+    metrics = {(run.settings.metric, run.settings.mode) for run in runs}
+    if len(metrics) > 1:
+        raise OptionError(f"runs to compare have one metric and mode, but got {sorted(metrics)}")
+    curves: dict[str, list[list[float]]] = {}
+    for run in runs:
+        curves.setdefault(str(run.settings.strategy), []).append(_best_so_far(run))
+    groups, finals = {}, {}
+    for name, all_of in curves.items():
+        length = min(len(curve) for curve in all_of)
+        stacked = np.array([curve[:length] for curve in all_of]).reshape(len(all_of), length)
+        low, median, high = np.quantile(stacked, (0.25, 0.5, 0.75), axis=0) if length else np.zeros((3, 0))
+        groups[name] = (median.tolist(), low.tolist(), high.tolist())
+        finals[name] = [curve[-1] if curve else float("nan") for curve in all_of]
+    sign = runs[0].settings.sign
+    return Compared(runs[0].settings.metric, groups, finals, _said(finals, sign))
+
+
+def _best_so_far(run: Run) -> list[float]:
+    history, sign = run.history, run.settings.sign
+    best, found = -np.inf, []
+    for interval in np.unique(history.interval):
+        scores = sign * history.score[history.interval == interval]
+        finite = scores[np.isfinite(scores)]
+        best = max(best, float(finite.max())) if len(finite) else best
+        found.append(sign * best if np.isfinite(best) else float("nan"))
+    return found
+
+
+def _said(finals: dict[str, list[float]], sign: float) -> str:
+    """Return whether the first two differ, by a rank test that asks nothing of how scores are distributed."""
+    ranked = sorted(finals, key=lambda name: -sign * float(np.median(finals[name])))
+    if len(ranked) < 2:
+        return "one strategy: nothing to compare it with"
+    first, second = ranked[:2]
+    few = min(len(finals[first]), len(finals[second]))
+    if few < 2:
+        return f"{first} is ahead of {second}, with too few seeds to say more: give two runs or more of each"
+    from scipy.stats import mannwhitneyu
+
+    p = float(mannwhitneyu(finals[first], finals[second]).pvalue)
+    verdict = "a difference that chance seldom makes" if p < 0.05 else "which may well be chance"
+    return f"{first} is ahead of {second} (Mann-Whitney p = {p:.2g}, {few} seeds or more each): {verdict}"
+
+
+def draw_compare(compared: Compared) -> dict[str, Any]:
+    """Draw a line and a band for each strategy."""
+    traces: list[dict[str, Any]] = []
+    for j, (name, (median, low, high)) in enumerate(compared.groups.items()):
+        x = list(range(1, len(median) + 1))
+        traces.append(band(f"{name}, middle half", x, low, high, colour(j)))
+        traces.append(line(f"{name} ({len(compared.finals[name])} runs)", x, median, colour(j), 2.5))
+    return {"data": traces, "layout": layout("Best so far, median and middle half", "interval", compared.metric)}
