@@ -1,4 +1,4 @@
-"""How long a report and each figure take: a run of 16 agents x 200 intervals under PB2, and one of 1,000 x 100 under PBT.
+"""How long a report and each figure take: 16 agents x 200 intervals under PB2, and 1,000 x 100 under PBT.
 
 python -m benchmarks.report
 """

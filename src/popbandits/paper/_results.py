@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from popbandits.paper._cells import Cell
+from popbandits.paper._experiments import EXPERIMENTS
 from popbandits.run import Executor, Run, load, resume, start
 
 _PACKAGES = ("popbandits", "numpy", "scipy", "jax", "optax", "envpool")
@@ -66,8 +67,9 @@ def run_cell(cell: Cell, executor: Executor, *, runs: Path, results: Path) -> Re
 
 
 def read_results(results: Path) -> list[Result]:
-    """Return every result in a folder."""
-    return [_read(file) for file in sorted(results.glob("*/*.json"))]
+    """Return every result of the experiments in a folder; what else it holds is not ours."""
+    files = sorted(file for name in EXPERIMENTS for file in (results / name).glob("*.json"))
+    return [_read(file) for file in files]
 
 
 def _result(cell: Cell, run: Run) -> Result:

@@ -13,7 +13,7 @@ from popbandits._errors import OptionError
 from popbandits.run import Run
 from popbandits.view._beliefs import told
 from popbandits.view._format import number, text
-from popbandits.view.figures import FIGURES, as_text, compare_data, draw_compare
+from popbandits.view.figures import FIGURES, compare_data, draw_compare, finished
 
 _ROWS = 200  # intervals of a schedule that are shown; the command `schedule` has them all
 
@@ -99,7 +99,7 @@ def _failures(run: Run) -> str:
 
 def _figure(name: str, drawing: Mapping[str, Any]) -> str:
     title = str(drawing["layout"]["title"]["text"])
-    data = json.dumps(as_text(drawing), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    data = json.dumps(finished(drawing), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     return (
         f'<figure><div class=plot id="{name}" role=img aria-label="{_text(title)}"></div>'
         f'<script type="application/json" data-for="{name}">{data}</script></figure>'

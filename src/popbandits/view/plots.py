@@ -4,7 +4,7 @@ from typing import Any
 
 from popbandits._errors import OptionError
 from popbandits.run import Run
-from popbandits.view.figures import FIGURES, as_text
+from popbandits.view.figures import FIGURES, finished
 
 
 class Plots:
@@ -32,4 +32,4 @@ def _figure(drawing: dict[str, Any]) -> Any:
         from plotly.graph_objects import Figure
     except ModuleNotFoundError:
         raise OptionError("figures need plotly; pip install 'popbandits[view]'") from None
-    return Figure(as_text(drawing))
+    return Figure(finished(drawing))

@@ -15,7 +15,7 @@ from popbandits.view.figures._learned import draw_learned, learned_data
 from popbandits.view.figures._lineage import draw_lineage, lineage_data
 from popbandits.view.figures._schedules import draw_schedules, schedules_data
 from popbandits.view.figures._search import draw_search, search_data
-from popbandits.view.figures._style import as_text
+from popbandits.view.figures._style import finished
 from popbandits.view.figures._timeline import draw_timeline, timeline_data
 
 FIGURES: dict[str, Callable[[Run], dict[str, Any]]] = {
@@ -31,7 +31,6 @@ FIGURES: dict[str, Callable[[Run], dict[str, Any]]] = {
 
 __all__ = [
     "FIGURES",
-    "as_text",
     "beliefs_data",
     "compare_data",
     "curves_data",
@@ -43,6 +42,7 @@ __all__ = [
     "draw_schedules",
     "draw_search",
     "draw_timeline",
+    "finished",
     "learned_data",
     "lineage_data",
     "schedules_data",

@@ -54,14 +54,19 @@ def band(name: str, x: list[Any], low: list[Any], high: list[Any], shade: str, o
     }
 
 
-def as_text(drawing: Any) -> Any:
-    """Return a drawing whose texts are shown as they are: plotly takes some tags in texts for markup."""
+def finished(drawing: Any) -> Any:
+    """Return a drawing whose texts are shown as they are, and whose numbers have the digits that can be seen.
+
+    Plotly takes some tags in texts for markup. Six digits make the JSON of a drawing a third as long.
+    """
+    if isinstance(drawing, float):
+        return float(f"{drawing:.6g}")
     if isinstance(drawing, str):
         return html.escape(drawing, quote=False)
     if isinstance(drawing, dict):
         # The template of a hover text is ours, and has a tag.
-        return {name: value if name == "hovertemplate" else as_text(value) for name, value in drawing.items()}
-    return [as_text(value) for value in drawing] if isinstance(drawing, list) else drawing
+        return {name: value if name == "hovertemplate" else finished(value) for name, value in drawing.items()}
+    return [finished(value) for value in drawing] if isinstance(drawing, list) else drawing
 
 
 def gaps(values: list[Any]) -> list[Any]:
