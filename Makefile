@@ -8,7 +8,7 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help setup run test faults check bench bench-ppo figures clean
+.PHONY: help setup run test faults check bench bench-ppo study figures clean
 
 help:
 	@echo "make run      four PPO agents learn to land on the moon, and show the schedule they learned (three minutes)"
@@ -16,6 +16,7 @@ help:
 	@echo "make faults   every fault: kills at every write, at random, byte flips (half an hour)"
 	@echo "make check    format, lint, types and layers only"
 	@echo "make bench    speed against Ray's PB2, and quality on problems with a known optimum"
+	@echo "make study    every ingredient of PB2 alone and left out (hours; goes on where it stopped)"
 	@echo "make bench-ppo  PPO's speed against random play and RLlib's PPO (RLlib is installed beside, for this only)"
 	@echo "make figures  the figures of the README and the docs"
 
@@ -53,7 +54,13 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.imports
 	$(BIN)/python -m benchmarks.decision
 	$(BIN)/python -m benchmarks.engine
+	$(BIN)/python -m benchmarks.ray
+	$(BIN)/python -m benchmarks.report
 	$(BIN)/popbandits bench quality
+
+study: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.study run
+	$(BIN)/python -m benchmarks.study show
 
 # RLlib pins other versions than ours, so it has an environment of its own.
 RLLIB := .venv-rllib
