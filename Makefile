@@ -8,7 +8,7 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help setup run test faults check bench bench-ppo study figures clean
+.PHONY: help setup run test browser faults check bench bench-ppo study figures clean
 
 help:
 	@echo "make run      four PPO agents learn to land on the moon, and show the schedule they learned (three minutes)"
@@ -44,7 +44,14 @@ check: setup
 	$(BIN)/mypy --no-error-summary
 	$(BIN)/lint-imports > /dev/null || $(BIN)/lint-imports
 
-test: check
+# Browser tests need Chromium, which pip cannot install. Where we may not either, they are skipped, and say so.
+browser:
+	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || \
+		{ [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium > /dev/null; } || \
+		echo "Chromium is not installed: browser tests will be skipped (Debian and Ubuntu: apt-get install chromium)"
+
+test: check browser
 	$(BIN)/pytest -n 2 --dist loadgroup
 
 faults: setup
@@ -54,7 +61,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.imports
 	$(BIN)/python -m benchmarks.decision
 	$(BIN)/python -m benchmarks.engine
-	$(BIN)/python -m benchmarks.ray
+	$(BIN)/python -m benchmarks.ray_executor
 	$(BIN)/python -m benchmarks.report
 	$(BIN)/popbandits bench quality
 

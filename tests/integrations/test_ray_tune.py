@@ -13,10 +13,10 @@ import popbandits as pb
 pytest.importorskip("ray.tune")
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.filterwarnings("default")]
 
+from ray import tune  # noqa: E402
 from ray.tune.schedulers import PopulationBasedTrainingReplay  # noqa: E402
 
 from popbandits.integrations.ray_tune import PB2  # noqa: E402
-from ray import tune  # noqa: E402
 from tests.clusters import ray_cluster  # noqa: E402
 
 BOUNDS = {"x": [0.0, 1.0], "net": {"width": [1, 8], "kind": pb.Choice("a", "b")}}

@@ -9,6 +9,7 @@ pytest.importorskip("ray.tune")
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.filterwarnings("default")]
 
 from ray import tune  # noqa: E402
+
 from tests.clusters import ray_cluster  # noqa: E402
 from tests.integrations.test_ray_tune import Agent, events, scheduler  # noqa: E402
 

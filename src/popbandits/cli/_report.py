@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from popbandits._errors import RunError
+from popbandits._errors import OptionError, RunError
 from popbandits.cli._console import console
-from popbandits.run import load
+from popbandits.run import RUNS, load
 from popbandits.view import comparison, number, report, text
 from popbandits.view.figures import compare_data
 
@@ -47,6 +47,23 @@ def compare(
     shown.print(compared.said, markup=False)
     if output is not None:
         _write(output, comparison(runs))
+
+
+@reports.command()
+def dashboard(
+    directory: Annotated[Path, typer.Argument(help="The folder of runs, or one run's own.")] = RUNS,
+    host: Annotated[str, typer.Option(help="The address; others than this machine's get a token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port; 0 for a free one.")] = 8765,
+) -> None:
+    """Show runs on a page that follows them while they train. It reads, and changes nothing.
+
+    Example: popbandits dashboard runs
+    """
+    try:
+        from popbandits.view.dashboard import serve
+    except ModuleNotFoundError as missing:
+        raise OptionError(f"the dashboard needs {missing.name}; pip install 'popbandits[view]'") from None
+    serve(directory, host, port)
 
 
 def _write(path: Path, page: str) -> None:

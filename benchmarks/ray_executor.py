@@ -1,6 +1,6 @@
 """On one Ray: `pb.Ray` against Ray Tune's PB2 with agents that do nothing, then both PB2s as Ray Tune's scheduler.
 
-python -m benchmarks.ray [--intervals N] [--seeds N]
+python -m benchmarks.ray_executor [--intervals N] [--seeds N]
 """
 
 import argparse
@@ -54,10 +54,10 @@ def overhead(intervals: int) -> None:
 
 def tuned(which: str, intervals: int, seed: int, nothing: bool = False) -> tuple[float, float, float]:
     """Run Ray Tune under one of the two schedulers; return its seconds, those in the scheduler, and the regret."""
+    from ray import tune
     from ray.tune.schedulers import pb2 as rays
 
     from popbandits.integrations import ray_tune as ours
-    from ray import tune
 
     problem = MovingPeak(DIM, 0.03, seed=seed)
     error = 0.0 if nothing else NOISE * signal_size(problem)

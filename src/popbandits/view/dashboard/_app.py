@@ -1,0 +1,176 @@
+"""The routes. All of them read; what they answer is JSON, CSV, or one of a few files of ours."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from popbandits._errors import PopbanditsError, RunError
+from popbandits.view.dashboard._guard import App, Guard
+from popbandits.view.dashboard._runs import Shelf, as_csv, details, summary
+from popbandits.view.figures import FIGURES, finished
+
+_LOOK = 0.3  # seconds between two looks at a log, by one task for all pages that follow it
+_FILES = {
+    "index.html": "text/html; charset=utf-8",
+    "dashboard.css": "text/css; charset=utf-8",
+    "dashboard.js": "text/javascript; charset=utf-8",
+}
+
+
+def make_app(directory: Path, hosts: frozenset[str], token: str | None = None) -> App:
+    """Return the dashboard of a folder of runs as an ASGI app.
+
+    Args:
+        directory: of run folders, or one run's own.
+        hosts: the values of Host that are ours, such as "127.0.0.1:8765".
+        token: asked for where it is not None.
+    """
+    pages = _Pages(Shelf(directory))
+    routes = [
+        Route("/", pages.index),
+        Route("/static/plotly.js", pages.plotly),
+        Route("/static/{name}", pages.static),
+        Route("/api/runs", pages.runs),
+        Route("/api/runs/{name}", pages.run),
+        Route("/api/runs/{name}/figures/{figure}", pages.figure),
+        Route("/api/runs/{name}/events", pages.events),
+        Route("/api/runs/{name}/history.csv", pages.history),
+        Route("/api/runs/{name}/schedule.csv", pages.schedule),
+    ]
+    app = Starlette(routes=routes, exception_handlers={PopbanditsError: _sorry})
+    return Guard(app, hosts, token)
+
+
+async def _sorry(_: Request, error: Exception) -> Response:
+    return JSONResponse({"error": str(error)}, status_code=404 if isinstance(error, RunError) else 400)
+
+
+class _Pages:
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+        self._followed: dict[str, _Followed] = {}
+
+    async def index(self, _: Request) -> Response:
+        return _file("index.html")
+
+    async def static(self, request: Request) -> Response:
+        return _file(request.path_params["name"])
+
+    async def plotly(self, _: Request) -> Response:
+        source = resources.files("plotly").joinpath("package_data", "plotly.min.js").read_bytes()
+        return Response(source, media_type="text/javascript; charset=utf-8")
+
+    async def runs(self, _: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(self._summaries))
+
+    def _summaries(self) -> list[dict[str, Any]]:
+        found = []
+        for name in self._shelf.names()[:200]:
+            try:
+                found.append(summary(self._shelf.run(name)))
+            except PopbanditsError as error:
+                found.append({"name": name, "error": str(error)})
+        return found
+
+    async def run(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        return JSONResponse(await run_in_threadpool(lambda: details(self._shelf.run(name))))
+
+    async def figure(self, request: Request) -> Response:
+        name, figure = request.path_params["name"], request.path_params["figure"]
+        if figure not in FIGURES:
+            return JSONResponse({"error": f"a figure is one of {', '.join(FIGURES)}"}, status_code=404)
+        drawing = await run_in_threadpool(lambda: finished(FIGURES[figure](self._shelf.run(name))))
+        return Response(json.dumps(drawing, allow_nan=False), media_type="application/json")
+
+    async def history(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        text = await run_in_threadpool(lambda: as_csv(self._shelf.run(name).history.columns()))
+        return _download(text, f"{name}-history.csv")
+
+    async def schedule(self, request: Request) -> Response:
+        name = request.path_params["name"]
+
+        def made() -> str:
+            run = self._shelf.run(name)
+            rows = [run.settings.space.flat(hparams) for hparams in run.best.schedule]
+            names = list(rows[0]) if rows else []
+            return as_csv({"interval": list(range(1, len(rows) + 1))} | {n: [row[n] for row in rows] for n in names})
+
+        return _download(await run_in_threadpool(made), f"{name}-schedule.csv")
+
+    async def events(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        self._shelf.folder(name)  # refuses before a stream is opened
+        followed = self._followed.setdefault(name, _Followed(self._shelf, name))
+
+        async def stream() -> AsyncIterator[str]:
+            async for seq in followed.growing():
+                yield f"data: {seq}\n\n" if seq >= 0 else ": still here\n\n"
+
+        return StreamingResponse(stream(), media_type="text/event-stream")
+
+
+class _Followed:
+    """A log that pages follow: one task looks at it, however many pages there are, and only while there are any."""
+
+    def __init__(self, shelf: Shelf, name: str) -> None:
+        self._shelf, self._name = shelf, name
+        self._readers = 0
+        self._seq = 0
+        self._changed = asyncio.Condition()
+        self._looking: asyncio.Task[None] | None = None
+
+    async def growing(self) -> AsyncIterator[int]:
+        """Yield the number of events, at once and whenever it grows; −1 now and then, to keep the connection alive."""
+        self._readers += 1
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look())
+        try:
+            seen = self._shelf.grown(self._name)
+            yield seen
+            while True:
+                try:
+                    async with self._changed:
+                        if self._seq <= seen:
+                            await asyncio.wait_for(self._changed.wait(), 15)
+                    if self._seq > seen:
+                        seen = self._seq
+                        yield seen
+                except TimeoutError:
+                    yield -1
+        finally:
+            self._readers -= 1
+
+    async def _look(self) -> None:
+        while self._readers:
+            try:
+                seq = await run_in_threadpool(self._shelf.grown, self._name)
+            except RunError:
+                seq = self._seq  # a log that cannot be read now may be readable in a moment
+            if seq != self._seq:
+                async with self._changed:
+                    self._seq = seq
+                    self._changed.notify_all()
+            await asyncio.sleep(_LOOK)
+
+
+def _file(name: str) -> Response:
+    if name not in _FILES:
+        return PlainTextResponse("there is no such file\n", status_code=404)
+    text = resources.files("popbandits.view.dashboard").joinpath("static", name).read_text(encoding="utf-8")
+    return Response(text, media_type=_FILES[name])
+
+
+def _download(text: str, name: str) -> Response:
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(text, media_type="text/csv; charset=utf-8", headers=headers)

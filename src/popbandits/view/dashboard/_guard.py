@@ -1,0 +1,97 @@
+"""What stands before every route: reading only, known hosts, no foreign pages, a token where others could reach it.
+
+A page elsewhere must not read runs through the user's browser: requests whose Host is not ours (DNS rebinding) or whose
+Origin is another's are refused, no CORS header is sent, and the page itself may load nothing from outside.
+"""
+
+import hmac
+from collections.abc import Awaitable, Callable, MutableMapping
+from http.cookies import SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+COOKIE = "popbandits_token"
+_HEADERS = (
+    # Plotly sets styles from its script; scripts themselves come from this server alone.
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+        b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+)
+
+
+class Guard:
+    """An ASGI app around another.
+
+    Args:
+        inner: the app.
+        hosts: the values of Host that are ours, as a browser sends them.
+        token: asked for when it is not None, as `?token=…` once and as a cookie from then on.
+    """
+
+    def __init__(self, inner: App, hosts: frozenset[str], token: str | None) -> None:
+        self._inner, self._hosts, self._token = inner, hosts, token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._inner(scope, receive, send)
+            return
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        refusal = self._refusal(scope, headers)
+        if refusal is not None:
+            await _answer(send, *refusal)
+            return
+        cookie = self._cookie(scope)
+
+        async def secured(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", []), *_HEADERS, *cookie]
+            await send(message)
+
+        await self._inner(scope, receive, secured)
+
+    def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
+        if scope["method"] not in ("GET", "HEAD"):
+            return 405, "this page is for reading: GET and HEAD only"
+        if headers.get("host", "").lower() not in self._hosts:
+            return 421, "this host name is not the dashboard's"
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc.lower() not in self._hosts:
+            return 403, "a page elsewhere may not read runs"
+        if self._token is not None and not self._knows(scope, headers):
+            return 401, "open the address with its token, as the command printed it"
+        return None
+
+    def _knows(self, scope: Scope, headers: dict[str, str]) -> bool:
+        assert self._token is not None
+        jar = SimpleCookie(headers.get("cookie", ""))
+        told = [*_asked(scope), *([jar[COOKIE].value] if COOKIE in jar else [])]
+        return any(hmac.compare_digest(given.encode(), self._token.encode()) for given in told)
+
+    def _cookie(self, scope: Scope) -> list[tuple[bytes, bytes]]:
+        if self._token is None or not _asked(scope):
+            return []
+        return [(b"set-cookie", f"{COOKIE}={self._token}; Path=/; HttpOnly; SameSite=Strict".encode())]
+
+
+def _asked(scope: Scope) -> list[str]:
+    return parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [])
+
+
+async def _answer(send: Send, status: int, text: str) -> None:
+    body = (text + "\n").encode()
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), *_HEADERS]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

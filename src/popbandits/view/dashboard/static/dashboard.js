@@ -1,0 +1,145 @@
+// The page: a list of runs, or one run that is followed while it trains. All text from runs is set as text.
+const page = document.getElementById("page");
+const live = document.getElementById("live");
+const FIGURES = {
+  curves: "Learning curves", schedules: "Schedules", lineage: "Lineage", search: "Where the search went",
+  beliefs: "What the model believes", learned: "What the model learned", timeline: "Timeline",
+};
+let stream = null;
+let timer = null;
+
+const make = (tag, text, attributes = {}) => {
+  const element = document.createElement(tag);
+  if (text !== undefined && text !== null) element.textContent = String(text);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+};
+const number = (value) => (typeof value === "number" ? String(Number(value.toPrecision(4))) : value ?? "–");
+const fetched = async (path) => {
+  const answer = await fetch(path);
+  const body = await answer.json();
+  if (!answer.ok) throw new Error(body.error ?? answer.statusText);
+  return body;
+};
+const table = (heads, rows, label) => {
+  const made = make("table");
+  const top = made.createTHead().insertRow();
+  for (const head of heads) top.append(make("th", head, { scope: "col" }));
+  const body = made.createTBody();
+  for (const row of rows) {
+    const line = body.insertRow();
+    for (const cell of row) {
+      const place = line.insertCell();
+      if (cell instanceof Node) place.append(cell); else place.textContent = number(cell);
+    }
+  }
+  const around = make("div", null, { class: "wide", tabindex: "0", role: "region", "aria-label": label });
+  around.append(made);
+  return around;
+};
+const flat = (hparams, prefix = "") => Object.entries(hparams ?? {}).flatMap(([name, value]) =>
+  value !== null && typeof value === "object" ? flat(value, `${prefix}${name}.`) : [`${prefix}${name} ${number(value)}`]);
+
+const showRuns = async () => {
+  const runs = await fetched("/api/runs");
+  const rows = runs.map((run) => {
+    const link = make("a", run.name, { href: `#${encodeURIComponent(run.name)}` });
+    if (run.error) return [link, run.error, "", "", ""];
+    const best = run.best ? `${run.metric} ${number(run.best.score)}` : "–";
+    return [link, run.state, `${run.reports} of ${run.budget}`, best, run.strategy];
+  });
+  page.replaceChildren(make("h2", "Runs"),
+    rows.length ? table(["run", "state", "intervals", "best", "strategy"], rows, "Runs") : make("p", "There are no runs here yet."));
+  live.textContent = "";
+};
+
+const draw = (place, figure) => {
+  const style = getComputedStyle(document.documentElement);
+  const ink = style.getPropertyValue("--ink").trim();
+  const line = style.getPropertyValue("--line").trim();
+  const layout = figure.layout;
+  Object.assign(layout, { paper_bgcolor: "transparent", plot_bgcolor: "transparent", font: { color: ink } });
+  layout.modebar = { bgcolor: "transparent", color: line, activecolor: ink };
+  for (const name of Object.keys(layout)) {
+    if (/^[xy]axis/.test(name)) Object.assign(layout[name], { gridcolor: line, zerolinecolor: line });
+  }
+  for (const trace of figure.data) if (trace.line?.color === "#111111") trace.line.color = ink;
+  Plotly.react(place, figure.data, layout, { responsive: true, displaylogo: false });
+};
+
+const frame = (name) => {
+  const heading = make("h2", name);
+  const parts = {};
+  for (const part of ["facts", "agents", "failures"]) parts[part] = make("section");
+  const figures = make("section");
+  for (const [figure, title] of Object.entries(FIGURES)) {
+    const box = make("figure", null, { "data-figure": figure });
+    const plot = make("div", null, { role: "img", "aria-label": title });
+    box.append(plot);
+    figures.append(box);
+  }
+  const downloads = make("p", "Download: ");
+  const base = `/api/runs/${encodeURIComponent(name)}`;
+  downloads.append(make("a", "history", { href: `${base}/history.csv` }), " · ", make("a", "schedule of the best", { href: `${base}/schedule.csv` }));
+  page.replaceChildren(heading, parts.facts, figures, parts.agents, parts.failures, downloads);
+  return { base, parts, figures };
+};
+
+const showDetails = (run, parts) => {
+  const bar = make("progress", null, { max: String(run.budget), value: String(run.reports), "aria-label": "intervals trained" });
+  const best = run.best ? `${run.metric} ${number(run.best.score)} (agent ${run.best.agent}, interval ${run.best.interval})` : "none yet";
+  parts.facts.replaceChildren(bar, make("p", `${run.state}: ${run.reports} of ${run.budget} intervals, ${run.failures} failed attempts. Best: ${best}.`), make("p", run.strategy));
+  parts.agents.replaceChildren(make("h3", "Agents"),
+    table(["agent", "interval", run.metric, "state", "hparams"], run.agents.slice(0, 200).map((agent) => [agent.agent, agent.interval, agent.score, agent.state, flat(agent.hparams).join("  ")]), "Agents"));
+  const told = run.failures_told.map((failure) => {
+    const entry = make("details");
+    entry.append(make("summary", `agent ${failure.agent}, interval ${failure.interval}: ${failure.message}`), make("pre", failure.traceback || "no traceback"));
+    return entry;
+  });
+  parts.failures.replaceChildren(...(told.length ? [make("h3", "Failures"), ...told] : []));
+};
+
+const showRun = async (name) => {
+  const { base, parts, figures } = frame(name);
+  let busy = false;
+  let again = false;
+  const refresh = async () => {
+    if (busy) { again = true; return; }
+    busy = true;
+    try {
+      do {
+        again = false;
+        const run = await fetched(base);
+        showDetails(run, parts);
+        live.textContent = `${run.reports} of ${run.budget} intervals`;
+        page.dataset.reports = String(run.reports);
+        for (const box of figures.children) {
+          const figure = await fetched(`${base}/figures/${box.dataset.figure}`);
+          box.hidden = figure.data.length === 0;
+          if (!box.hidden) draw(box.firstChild, figure);
+        }
+      } while (again);
+    } finally { busy = false; }
+  };
+  await refresh();
+  stream = new EventSource(`${base}/events`);
+  stream.onmessage = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => refresh().catch(sorry), 100);
+  };
+};
+
+const sorry = (error) => page.replaceChildren(make("p", `This cannot be shown: ${error.message}`, { role: "alert" }));
+
+const route = async () => {
+  stream?.close();
+  stream = null;
+  const name = decodeURIComponent(location.hash.slice(1));
+  try {
+    await (name ? showRun(name) : showRuns());
+  } catch (error) { sorry(error); }
+  page.focus({ preventScroll: true });
+};
+addEventListener("hashchange", route);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", route);
+await route();
