@@ -168,3 +168,38 @@ def test_state_survives_save_and_restore(tmp_path: Path) -> None:
     assert other._population is not None
     assert list(other._population.training) == [1]
     assert other._times == {0: 1.0}
+
+
+class FailsOnce(Agent):
+    """One trial raises in its second step, once."""
+
+    def step(self) -> dict[str, Any]:
+        mark = Path(self.config["mark"])
+        if self.t == 1 and not mark.exists():
+            mark.touch()
+            raise RuntimeError("asked for")
+        return super().step()
+
+
+def test_a_trial_that_ray_tries_again_stays_in_the_population(cluster: Any, tmp_path: Path) -> None:
+    space = {"net": {"width": 4}, "mark": str(tmp_path / "mark"), "x": tune.uniform(-1.0, 2.0)}
+    pb2 = scheduler()
+    grid = tune.Tuner(
+        FailsOnce,
+        param_space=space,
+        tune_config=tune.TuneConfig(scheduler=pb2, num_samples=3, reuse_actors=True),
+        run_config=tune.RunConfig(
+            storage_path=str(tmp_path),
+            name="run",
+            stop={"training_iteration": 4},
+            verbose=0,
+            failure_config=tune.FailureConfig(max_failures=1),
+        ),
+    ).fit()
+    assert not grid.errors
+    assert all(result.metrics["training_iteration"] >= 4 for result in grid)
+    reports = [event["report"] for event in events(tmp_path) if "report" in event]
+    # The last interval of a trial is its end, which is no report: three intervals of each of three are.
+    assert sorted((agent, interval) for agent, interval, score in reports if not math.isnan(score)) == [
+        (agent, interval) for agent in range(3) for interval in range(1, 4)
+    ]

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from popbandits._errors import OptionError, RunError
@@ -38,10 +39,10 @@ def compare(
     """
     runs = [load(folder) for folder in folders]
     compared = compare_data(runs)
-    table = Table("strategy", "runs", f"median best {text(compared.metric)}", "middle half")
+    table = Table("strategy", "runs", f"median best {escape(text(compared.metric))}", "middle half")
     for name, finals in compared.finals.items():
         median, low, high = (part[-1] if part else None for part in compared.groups[name])
-        table.add_row(text(name), str(len(finals)), number(median), f"{number(low)} to {number(high)}")
+        table.add_row(escape(text(name)), str(len(finals)), number(median), f"{number(low)} to {number(high)}")
     shown = console()
     shown.print(table)
     shown.print(compared.said, markup=False)

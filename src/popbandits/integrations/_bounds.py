@@ -30,8 +30,9 @@ def _param(name: str, value: Any, given: Sequence[Any]) -> Any:
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise SpaceError(f"bounds are [low, high], Float, Int or Choice, but {name!r} has {value!r}")
     low, high = value
-    if given and all(isinstance(g, int) and not isinstance(g, bool) for g in given):
-        return Int(round(low), round(high)) if low != high else round(low)
+    whole = given and all(isinstance(g, int) and not isinstance(g, bool) for g in given)
+    if whole and float(low).is_integer() and float(high).is_integer():
+        return Int(int(low), int(high)) if low != high else int(low)
     return Float(float(low), float(high)) if low != high else float(low)
 
 
@@ -48,6 +49,28 @@ def as_mutations(bounds: Mapping[str, Any]) -> dict[str, Any]:
     return shown
 
 
+def within(config: Mapping[str, Any], space: Space) -> dict[str, Any]:
+    """Return the part of a config that the space has, as it is; numbers outside it are taken at its edge."""
+    flat = {}
+    for name, param in space.params.items():
+        value = _found(config, name, space)
+        if isinstance(param, (Float, Int)) and not param.low <= value <= param.high:
+            value = param.low if value < param.low else param.high
+        elif not isinstance(param, (Float, Int, Choice)):
+            value = param
+        flat[name] = value
+    return space.nested(flat)
+
+
+def _found(config: Mapping[str, Any], name: str, space: Space) -> Any:
+    value: Any = config
+    for key in space.path(name):
+        if not isinstance(value, Mapping) or key not in value:
+            raise HparamsError(f"hyperparameter {name!r} is missing in the config; given were {', '.join(config)}")
+        value = value[key]
+    return value
+
+
 def searched(config: Mapping[str, Any], space: Space) -> dict[str, Any]:
     """Return the part of a config that the space has, as hparams within it: values outside are taken at its edge.
 
@@ -56,11 +79,7 @@ def searched(config: Mapping[str, Any], space: Space) -> dict[str, Any]:
     """
     flat = {}
     for name, param in space.params.items():
-        value: Any = config
-        for key in space.path(name):
-            if not isinstance(value, Mapping) or key not in value:
-                raise HparamsError(f"hyperparameter {name!r} is missing in the config; given were {', '.join(config)}")
-            value = value[key]
+        value = _found(config, name, space)
         if isinstance(param, (Float, Int)):
             kind = float if isinstance(param, Float) else round
             value = min(param.high, max(param.low, kind(value)))

@@ -3,12 +3,14 @@
 Each interval is a `fit` that goes on from the last checkpoint, Lightning's own. Hparams are set when the checkpoint has
 been restored, so that it cannot overwrite them, and read back from where training uses them:
 
-- a name in the optimisers' parameter groups (lr, weight_decay, momentum …) is set there;
+- a name in the optimisers' parameter groups (lr or learning_rate, weight_decay, momentum …) is set there;
 - a name of the data module, such as batch_size, is set on it, and its loaders are made anew;
-- any other name is set on the module itself, where it must exist.
+- any other name is set on the module itself, where it must exist. What the module reads only when it is made, or when
+  it makes its optimisers, cannot be changed so.
 """
 
 import shutil
+import sys
 import tempfile
 import warnings
 import weakref
@@ -29,6 +31,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 _CHECKPOINT = "lightning.ckpt"
+_ALIASES = {"learning_rate": "lr"}  # what modules call what optimisers call otherwise
 _QUIET: dict[str, Any] = {
     "logger": False,
     "enable_checkpointing": False,
@@ -60,7 +63,9 @@ def trainable(
         def __init__(self, seed: int) -> None:
             super().__init__(seed, make_module, make_data, epochs, trainer)
 
-    Agent.__module__, Agent.__qualname__ = make_module.__module__, f"trainable({make_module.__name__})"
+    # Where it will be bound to a name is where this is called, which need not be where the module's class is.
+    Agent.__module__ = sys._getframe(1).f_globals["__name__"]
+    Agent.__qualname__ = f"trainable({make_module.__name__})"
     return Agent
 
 
@@ -122,10 +127,11 @@ class _Sets(lightning.Callback):  # type: ignore[misc]
         for name, value in self._hparams.items():
             if name in self._read:
                 continue
-            if groups and name in groups[0]:
+            key = _ALIASES.get(name, name)
+            if groups and key in groups[0]:
                 for group in groups:
-                    group[name] = value
-                self._read[name] = partial(groups[0].get, name)
+                    group[key] = value
+                self._read[name] = partial(groups[0].get, key)
             elif hasattr(pl_module, name):
                 setattr(pl_module, name, value)
                 self._read[name] = partial(getattr, pl_module, name)

@@ -36,6 +36,7 @@ class MLflow(Tracker):
         """Begin to track a run, or go on with MLflow's runs of it."""
         if self._uri is not None and self._uri.startswith("file:"):
             os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")  # MLflow 3 asks for this word to use a folder
+        self._runs.clear()
         self._client = MlflowClient(tracking_uri=self._uri)
         found = self._client.get_experiment_by_name(self._experiment)
         self._id = found.experiment_id if found else self._client.create_experiment(self._experiment)

@@ -7,6 +7,7 @@ never been interrupted.
 Time attributes, checkpoints and the carrying out of a copy are those of Ray's own PBT, which this class extends.
 """
 
+import copy
 import json
 import logging
 import math
@@ -16,7 +17,7 @@ from typing import Any
 
 from popbandits._errors import OptionError, RunError
 from popbandits._random import generator
-from popbandits.integrations._bounds import as_mutations, merged, searched, space_of
+from popbandits.integrations._bounds import as_mutations, merged, searched, space_of, within
 from popbandits.integrations._events import from_line, to_line
 from popbandits.integrations._live import Live
 from popbandits.population import Action, Decision, Event, Population, Report
@@ -98,13 +99,18 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
         if not self._agents:
             self._recall(trial)
         agent = self._agents.setdefault(trial.trial_id, len(self._agents))
+        self._gone.discard(agent)
         drawn = self._space.sample(generator(self._seed, "ray trial", 1, agent))
-        given = merged(drawn, trial.config)
-        trial.config.update({name: given[name] for name in drawn})
-        trial.evaluated_params.update(self._space.flat(drawn))
+        given = within(merged(drawn, trial.config), self._space)
+        if self._population is not None and agent in self._population.training:
+            # Ray saves its state less often than we do: what an agent trains with is what was last decided.
+            given = dict(self._population.training[agent].hparams)
+        trial.config.update(merged(trial.config, given))
+        trial.evaluated_params.update(self._space.flat(given))
         super().on_trial_add(tune_controller, trial)
         state = self._trial_state[trial]
         state.last_perturbation_time = state.last_train_time = self._times.get(agent, 0)
+        state.last_score = self._last_score(agent)
 
     def on_trial_result(self, tune_controller: Any, trial: Any, result: dict[str, Any]) -> str:
         """Take a report; when it ends an interval, decide."""
@@ -133,8 +139,9 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
         self._leave(tune_controller, trial)
 
     def on_trial_error(self, tune_controller: Any, trial: Any) -> None:
-        """Take a trial out of the population: Ray has given it up."""
-        self._leave(tune_controller, trial)
+        """Take a trial out of the population: Ray has given it up. One that Ray will try again stays."""
+        if trial.status != Trial.ERROR:  # Ray marks only those so that it is about to add again
+            self._leave(tune_controller, trial)
 
     def on_trial_remove(self, tune_controller: Any, trial: Any) -> None:
         """Take a trial out of the population: the user has stopped it."""
@@ -161,6 +168,11 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
 
     # The population
 
+    def _last_score(self, agent: int) -> float:
+        """Return what an agent reported last, nan where it has not: Ray prints it when the agent is copied."""
+        scores = [event.score for event in self._events if isinstance(event, Report) and event.agent == agent]
+        return scores[-1] if scores else math.nan
+
     def _new(self, trial: Any) -> bool:
         return self._population is None or self._agents[trial.trial_id] >= self._population.size
 
@@ -173,7 +185,12 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
         if not self._events:
             self._space = space_of(self._bounds, [trial.config for trial in trials.values()])
         begin = [Action(a, searched(trials[a].config, self._space)) for a in range(known, len(self._agents))]
-        self._events.append(Decision(tuple(begin), {} if self._population is None else self._population.notes))
+        if not self._events:
+            self._events.append(Decision(()))
+        first = self._events[0]
+        assert isinstance(first, Decision)
+        # With those that began first: a decision of its own would end the waiting of agents that have reported.
+        self._events[0] = Decision((*first.actions, *begin), first.notes)
         self._rebuild()
         self._write()
 
@@ -226,13 +243,15 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
             self._amend(action._replace(hparams=searched(trial.config, self._space), source=action.agent))
             return
         self._chosen = action.hparams
+        trial.temporary_state.saving_to = None  # else Ray takes the pause that follows for the end of the trial
         self._exploit(tune_controller, trial, source)
+        self._times[action.agent] = self._trial_state[trial].last_perturbation_time
         if self._custom_explore_fn:
             self._amend(action._replace(hparams=searched(trial.config, self._space)))
 
     def _get_new_config(self, trial: Any, trial_to_clone: Any) -> tuple[dict[str, Any], dict[str, Any]]:  # noqa: ARG002
         """Return the config that the core has chosen; what is not searched is the donor's, as in Ray."""
-        config: Any = merged(trial_to_clone.config, self._chosen)
+        config: Any = copy.deepcopy(merged(trial_to_clone.config, self._chosen))
         if self._custom_explore_fn:
             config = self._custom_explore_fn(config)
             if config is None:
@@ -326,7 +345,8 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
             return
         self._become(text)
         if trial.trial_id not in self._agents:  # another experiment in the same folder
-            self._agents, self._events, self._times = {}, [], {}
+            self._agents, self._events, self._times, self._population = {}, [], {}, None
+            self._space = space_of(self._bounds)
 
     def _become(self, text: str) -> None:
         header, *lines = text.splitlines()

@@ -5,6 +5,8 @@ the weights and optimisers (torch), counters, and the replay buffer (numpy); epi
 """
 
 import json
+import sys
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,7 @@ except ModuleNotFoundError as error:
 
 _PLAIN = (
     *("gamma", "gae_lambda", "batch_size", "n_epochs", "vf_coef", "max_grad_norm", "tau", "gradient_steps"),
-    *("target_policy_noise", "target_noise_clip", "policy_delay", "target_update_interval", "exploration_rate"),
+    *("target_policy_noise", "target_noise_clip", "policy_delay", "target_update_interval"),
 )
 _COUNTERS = ("num_timesteps", "_n_updates", "_episode_num")
 
@@ -33,8 +35,8 @@ def trainable(
     """Return a trainable; bind it to a name at the top of a module, so that workers can import it.
 
     Args:
-        make_model: from a seed to a model with its environment, such as
-            `lambda seed: PPO("MlpPolicy", "CartPole-v1", seed=seed)`, as a function at the top of a module.
+        make_model: a function from a seed to a model with its environment, such as one that returns
+            `PPO("MlpPolicy", "CartPole-v1", seed=seed)`.
         steps: environment steps of an interval.
         score: from the model to its score or a dict of metrics; by default the mean return of the latest episodes.
 
@@ -48,7 +50,9 @@ def trainable(
         def __init__(self, seed: int) -> None:
             super().__init__(make_model(seed), steps, score or mean_return)
 
-    Agent.__module__, Agent.__qualname__ = make_model.__module__, f"trainable({make_model.__name__})"
+    # Where it will be bound to a name is where this is called, which need not be where the model's function is.
+    Agent.__module__ = sys._getframe(1).f_globals["__name__"]
+    Agent.__qualname__ = f"trainable({make_model.__name__})"
     return Agent
 
 
@@ -74,8 +78,13 @@ class _Agent:
         return {name: _get(self.model, name) for name in self._asked}
 
     def save(self, path: Path) -> None:
-        torch.save(self.model.get_parameters(), path / "parameters.pt")
-        counters = {name: getattr(self.model, name) for name in _COUNTERS}
+        _, loose = self.model._get_torch_save_params()  # such as the entropy coefficient that SAC learns
+        state = {"parameters": self.model.get_parameters(), "loose": {n: _loose(self.model, n) for n in loose}}
+        torch.save(state, path / "parameters.pt")
+        counters: dict[str, Any] = {name: getattr(self.model, name) for name in _COUNTERS}
+        counters["episodes"] = [
+            {key: float(e[key]) for key in ("r", "l", "t")} for e in self.model.ep_info_buffer or ()
+        ]
         buffer = getattr(self.model, "replay_buffer", None)
         if buffer is not None:
             counters |= {"pos": buffer.pos, "full": buffer.full}
@@ -85,7 +94,10 @@ class _Agent:
 
     def load(self, path: Path) -> None:
         model = self.model
-        model.set_parameters(torch.load(path / "parameters.pt", weights_only=True), exact_match=True)
+        state = torch.load(path / "parameters.pt", weights_only=True)
+        model.set_parameters(state["parameters"], exact_match=True)
+        for name, value in state["loose"].items():
+            _loose(model, name).copy_(value)
         counters = json.loads((path / "counters.json").read_text())
         buffer = getattr(model, "replay_buffer", None)
         if buffer is not None:
@@ -95,13 +107,29 @@ class _Agent:
                     array[: len(saved[name])] = saved[name]
         for name in _COUNTERS:
             setattr(model, name, counters[name])
-        model._last_obs = None  # episodes begin anew, and none of this model's own is told of the other's
-        if model.ep_info_buffer is not None:
-            model.ep_info_buffer.clear()
+        model._last_obs = None  # episodes begin anew
+        if model.ep_info_buffer is None:
+            model.ep_info_buffer = deque(maxlen=model._stats_window_size)
+        model.ep_info_buffer.clear()
+        model.ep_info_buffer.extend(counters["episodes"])
 
 
 def _arrays(buffer: Any) -> dict[str, Any]:
-    return {name: value for name, value in vars(buffer).items() if isinstance(value, np.ndarray)}
+    """Return the arrays of a replay buffer, those of dict observations with dotted names."""
+    found = {name: value for name, value in vars(buffer).items() if isinstance(value, np.ndarray)}
+    for name, inner in vars(buffer).items():
+        if isinstance(inner, dict):
+            found |= {f"{name}.{key}": value for key, value in inner.items() if isinstance(value, np.ndarray)}
+    return found
+
+
+def _loose(model: Any, name: str) -> Any:
+    return getattr(model, name).detach()
+
+
+def _buffers(model: Any) -> list[Any]:
+    found = [getattr(model, name, None) for name in ("rollout_buffer", "replay_buffer")]
+    return [buffer for buffer in found if buffer is not None]
 
 
 def _set(model: Any, name: str, value: Any) -> None:
@@ -122,9 +150,9 @@ def _set(model: Any, name: str, value: Any) -> None:
     elif name == "ent_coef" and hasattr(model, name):
         model.ent_coef = value
     elif name in _PLAIN and hasattr(model, name):
-        setattr(model, name, value)
-        if buffer is not None and hasattr(buffer, name):
-            setattr(buffer, name, value)
+        for part in (model, *_buffers(model)):
+            if hasattr(part, name):
+                setattr(part, name, value)
     else:
         special = ("learning_rate", "clip_range", "clip_range_vf", "ent_coef", "n_steps")
         known = [known for known in (*special, *_PLAIN) if hasattr(model, known)]
@@ -147,4 +175,4 @@ def _get(model: Any, name: str) -> Any:
         return float(model.ent_coef_tensor)
     if name == "n_steps" and buffer is not None:
         return buffer.buffer_size
-    return getattr(buffer if buffer is not None and hasattr(buffer, name) else model, name)
+    return getattr(next((part for part in _buffers(model) if hasattr(part, name)), model), name)

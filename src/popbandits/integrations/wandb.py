@@ -34,11 +34,12 @@ class WandB(Tracker):
 
     def track(self, agent: int, interval: int, metrics: Mapping[str, float], hparams: Mapping[str, float]) -> None:
         """Log one row: the interval is the axis, each agent has its own keys."""
-        row = {f"agent-{agent:04d}/{name}": value for name, value in (*metrics.items(), *hparams.items())}
+        numbers = [*metrics.items(), *((f"hparams.{name}", value) for name, value in hparams.items())]
+        row = {f"agent-{agent:04d}/{name}": value for name, value in numbers}
         self._run.log({"interval": interval, **row})
 
     def on_end(self, run: "Run") -> None:
         """Note the best, and close."""
-        if len(run.history):
+        if run.history.best() is not None:
             self._run.summary["best score"] = run.best.score
         self._run.finish()

@@ -24,6 +24,7 @@ from popbandits.run._ray_actor import TOKEN, RayWorker
 from popbandits.run._wire import unpack_outcome
 
 _ASK_AGAIN = 5.0  # seconds between looks at what the cluster can hold
+_STILLBORN = 5  # actors in a row that may die before they train anything
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Ray:
         workers: how many actors; None for as many as the cluster has room for, and never more than agents.
         deadline: seconds an interval may take before its actor is ended and the interval tried again; None for ever.
         object_store: send checkpoints through Ray's object store also where actors see the run folder.
-        runtime_env: as `ray.init` takes it: how nodes that lack your code get it.
+        runtime_env: as Ray's actors take it: how nodes that lack your code get it.
 
     Raises:
         OptionError: for numbers that cannot be, or when Ray is not installed.
@@ -67,12 +68,14 @@ class Ray:
         except ModuleNotFoundError:
             raise OptionError("Ray() needs Ray; pip install 'popbandits[ray]'") from None
         begun = not ray.is_initialized()
+        connected = None if begun else ray.get_runtime_context().gcs_address
+        if connected is not None and self.address not in (None, "auto", connected):
+            raise OptionError(f"this process is connected to Ray at {connected!r}, but got address={self.address!r}")
         if begun:
             _check_reachable(self.address)
             try:
                 ray.init(
                     address=self.address,
-                    runtime_env=dict(self.runtime_env) if self.runtime_env else None,
                     log_to_driver=False,
                     configure_logging=False,
                     include_dashboard=None if self.address else False,
@@ -119,6 +122,7 @@ class _RaySession:
         """References to the parcels of checkpoints that may still be loaded, by name."""
         self._looked = -_ASK_AGAIN
         self._capacity = 0
+        self._died = 0
         token = secrets.token_hex(16)
         if not options.object_store:
             (assignment.checkpoints / TOKEN).write_text(token)
@@ -136,9 +140,11 @@ class _RaySession:
             "one_core": options.resources_per_agent.get("CPU", 1) <= 1,
         }
         if self._capacity < 1:
+            there = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+            self.close()
             raise OptionError(
-                f"the Ray cluster has no room for one agent: it asks for {dict(options.resources_per_agent)}, "
-                f"but the cluster has {ray.cluster_resources()}"
+                f"no node of the Ray cluster has room for one agent: it asks for {dict(options.resources_per_agent)}, "
+                f"but the nodes have {there}"
             )
 
     def submit(self, task: Task) -> None:
@@ -166,6 +172,9 @@ class _RaySession:
     def close(self) -> None:
         self._waiting.clear()
         self._parcels.clear()
+        with contextlib.suppress(Exception):  # those that are at a task, or gone, leave their folder to the system
+            idle = [actor for actor in self._actors if actor.ready and not actor.shares and actor.task is None]
+            self._ray.get([actor.handle.tidy.remote() for actor in idle], timeout=5)
         for actor in self._actors:
             with contextlib.suppress(Exception):  # a cluster that is gone has no actors to end
                 self._ray.kill(actor.handle)
@@ -179,11 +188,14 @@ class _RaySession:
         """Return how many actors the cluster has room for; asked now and then, since nodes come and go."""
         if time.monotonic() - self._looked >= _ASK_AGAIN:
             self._looked = time.monotonic()
-            there = self._ray.cluster_resources()
-            needed = self._options.resources_per_agent
-            fits = min(int(there.get(name, 0.0) // amount) for name, amount in needed.items())
+            fits = sum(self._fits(node["Resources"]) for node in self._ray.nodes() if node["Alive"])
             self._capacity = min(fits, self._assignment.size, self._options.workers or fits)
         return self._capacity
+
+    def _fits(self, there: Mapping[str, float]) -> int:
+        """Return how many actors a node has room for: an actor cannot be spread over two."""
+        needed = self._options.resources_per_agent
+        return min(int(there.get(name, 0.0) / amount + 1e-9) for name, amount in needed.items())
 
     def _hand_out(self) -> None:
         """Give waiting tasks to idle actors: to the one that has the agent in memory if it can be."""
@@ -202,6 +214,8 @@ class _RaySession:
     def _hired(self) -> _Actor:
         needed = dict(self._options.resources_per_agent)
         options: dict[str, Any] = {"num_cpus": needed.pop("CPU", 0), "num_gpus": needed.pop("GPU", 0)}
+        if self._options.runtime_env:
+            options["runtime_env"] = dict(self._options.runtime_env)
         remote = self._ray.remote(**options, resources=needed, max_restarts=0)(RayWorker)
         handle = remote.remote(self._hello)
         return _Actor(handle, handle.ready.remote())
@@ -247,21 +261,34 @@ class _RaySession:
             errors.ObjectLostError,
         ) as error:
             if actor.task is None:
-                self._actors.remove(actor)  # it died before it was given anything; another is hired in its place
-                return []
+                return self._stillborn(actor, error)
             kind = "memory" if isinstance(error, errors.OutOfMemoryError) else "crash"
             return [self._lost(actor, kind, f"its Ray actor died ({type(error).__name__})")]
         except errors.RayError as error:
             raise RunError(f"Ray failed: {type(error).__name__}: {error}; resume the run once Ray is well") from error
         remember(actor, outcome, self._keep)
+        if isinstance(outcome, Done):
+            self._keep_parcel(outcome.task, None if actor.shares else actor.parcel)
         actor.task = actor.pending = actor.parcel = None
         return [outcome]
+
+    def _stillborn(self, actor: _Actor, error: Exception) -> list[Outcome]:
+        """Hire another in the place of an actor that died before it was given anything; but not for ever."""
+        self._actors.remove(actor)
+        self._died += 1
+        if self._died >= _STILLBORN:
+            self.close()
+            raise RunError(
+                f"{self._died} Ray actors in a row died before they could train; is popbandits installed on every "
+                f"node? The last said: {str(error).strip().splitlines()[-1]}"
+            )
+        return []
 
     def _greeted(self, actor: _Actor, message: dict[str, Any]) -> list[Outcome]:
         if message["unusable"] is not None:
             self.close()
             raise TrainableError(message["unusable"])
-        actor.ready, actor.shares = True, message["shares"]
+        actor.ready, actor.shares, self._died = True, message["shares"], 0
         return []
 
     def _take(self, task: Task, reference: Any) -> None:
@@ -272,10 +299,13 @@ class _RaySession:
             make_durable(path)
         except OSError as error:
             raise StorageError(f"a checkpoint could not be written: {error.strerror}; make room and resume") from error
-        # An agent's older checkpoints may still be loaded when this one is damaged: those come from the run folder.
+
+    def _keep_parcel(self, task: Task, reference: Any) -> None:
+        """Keep an agent's newest parcel for whoever copies it; older checkpoints are in the run folder."""
         mine = f"agent-{task.agent:04d}-"
         self._parcels = {name: held for name, held in self._parcels.items() if not name.startswith(mine)}
-        self._parcels[task.save] = reference
+        if reference is not None:
+            self._parcels[task.save] = reference
 
     def _lost(self, actor: _Actor, kind: str, message: str) -> Outcome:
         task = actor.task

@@ -45,6 +45,11 @@ class RayWorker:
         """Return whether this actor sees the run folder, and why it cannot train if so."""
         return {"shares": self._shares, "unusable": self._unusable}
 
+    def tidy(self) -> None:
+        """Remove the folder of its own."""
+        if not self._shares:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
     def train(self, task: dict[str, Any], parcel: Parcel | None) -> tuple[dict[str, Any], Parcel | None]:
         """Train a task, from the checkpoint in the parcel if one comes with it; return the outcome and its parcel."""
         given = Task(**task)

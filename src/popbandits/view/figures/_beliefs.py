@@ -38,8 +38,10 @@ def beliefs_data(run: Run) -> list[Belief]:
     for entry in run.entries:
         reports += entry.kind == "report"
         goes_on = entry.kind == "decision" and any(not action["stop"] for action in entry.body["actions"])
-        if goes_on and reports and "theta" in entry.body["notes"]:
-            decisions.append((reports, entry.body["notes"]))
+        notes = entry.body["notes"] if goes_on and reports else {}
+        # Out of step, a decision that chose nothing hands on the notes of the one before.
+        if "theta" in notes and (not decisions or decisions[-1][1] != notes):
+            decisions.append((reports, notes))
     if not decisions:
         return []
     kept = np.unique(np.linspace(0, len(decisions) - 1, min(_FRAMES, len(decisions))).astype(int))
@@ -70,7 +72,7 @@ def beliefs_data(run: Run) -> list[Belief]:
 
 def draw_beliefs(beliefs: list[Belief]) -> dict[str, Any]:
     """Draw a panel for each hyperparameter; a slider goes through time."""
-    made = layout("What the model believes of the interval to come", "", "gain", height=460)
+    made = layout("What the model believes of the interval to come", "", "gain over the average", height=460)
     if not beliefs:
         return {"data": [], "layout": made}
     names = list(beliefs[0].along)

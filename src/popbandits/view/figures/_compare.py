@@ -43,12 +43,12 @@ def compare_data(runs: Sequence[Run]) -> Compared:
     for run in runs:
         curves.setdefault(str(run.settings.strategy), []).append(_best_so_far(run))
     groups, finals = {}, {}
+    length = min(len(curve) for all_of in curves.values() for curve in all_of)  # as long as the shortest: equal budgets
     for name, all_of in curves.items():
-        length = min(len(curve) for curve in all_of)
         stacked = np.array([curve[:length] for curve in all_of]).reshape(len(all_of), length)
         low, median, high = np.quantile(stacked, (0.25, 0.5, 0.75), axis=0) if length else np.zeros((3, 0))
         groups[name] = (median.tolist(), low.tolist(), high.tolist())
-        finals[name] = [curve[-1] if curve else float("nan") for curve in all_of]
+        finals[name] = [curve[length - 1] if length else float("nan") for curve in all_of]
     sign = runs[0].settings.sign
     return Compared(runs[0].settings.metric, groups, finals, _said(finals, sign))
 
@@ -66,9 +66,11 @@ def _best_so_far(run: Run) -> list[float]:
 
 def _said(finals: dict[str, list[float]], sign: float) -> str:
     """Return whether the first two differ, by a rank test that asks nothing of how scores are distributed."""
+    finals = {name: [score for score in scores if np.isfinite(score)] for name, scores in finals.items()}
+    finals = {name: scores for name, scores in finals.items() if scores}
     ranked = sorted(finals, key=lambda name: -sign * float(np.median(finals[name])))
     if len(ranked) < 2:
-        return "one strategy: nothing to compare it with"
+        return "fewer than two strategies with a score: there is nothing to compare"
     first, second = ranked[:2]
     few = min(len(finals[first]), len(finals[second]))
     if few < 2:

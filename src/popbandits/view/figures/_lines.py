@@ -14,7 +14,8 @@ def best_rows(run: Run) -> list[int]:
     scores = np.where(np.isfinite(history.score), sign * history.score, -np.inf)
     if not len(scores) or not np.isfinite(scores.max()):
         return []
-    rows = [int(np.argmax(scores))]
+    # Of equals the earliest, then the first agent: as `History.best` has it.
+    rows = [int(np.lexsort((history.agent, history.interval, -scores))[0])]
     while history.before[rows[-1]] >= 0:
         rows.append(int(history.before[rows[-1]]))
     return rows[::-1]
@@ -23,6 +24,8 @@ def best_rows(run: Run) -> list[int]:
 def by_agent(history: History) -> dict[int, Ints]:
     """Return the rows of each agent, by interval."""
     order = np.lexsort((history.interval, history.agent))
+    if not len(order):
+        return {}
     agents, starts = np.unique(history.agent[order], return_index=True)
     parts = np.split(order, starts[1:])
     return {int(agent): rows for agent, rows in zip(agents, parts, strict=True)}
