@@ -47,8 +47,8 @@ check: setup
 # Browser tests need Chromium, which pip cannot install. Where we may not either, they are skipped, and say so.
 browser:
 	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || \
-		{ [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -qq && \
-		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium > /dev/null; } || \
+		{ [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && export DEBIAN_FRONTEND=noninteractive && \
+		{ apt-get install -y -qq chromium || { apt-get update -qq && apt-get install -y -qq chromium; }; } > /dev/null 2>&1; } || \
 		echo "Chromium is not installed: browser tests will be skipped (Debian and Ubuntu: apt-get install chromium)"
 
 test: check browser

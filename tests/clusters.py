@@ -1,5 +1,6 @@
 """Real Ray clusters on this machine, for tests."""
 
+import gc
 import os
 import warnings
 from collections.abc import Iterator
@@ -29,5 +30,8 @@ def ray_cluster(*cpus: int, **resources: float) -> Iterator[Any]:
     try:
         yield cluster
     finally:
-        ray.shutdown()
-        cluster.shutdown()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ray.shutdown()
+            cluster.shutdown()
+            gc.collect()  # what Ray leaves open must not be found in another test

@@ -109,7 +109,7 @@ def test_an_address_where_no_cluster_is_is_told_in_one_sentence(tmp_path: Path) 
 
 def test_more_than_the_cluster_has_is_refused(tmp_path: Path) -> None:
     executor = pb.Ray(resources_per_agent={"CPU": 1, "unobtainium": 1})
-    with ray_cluster(1), pytest.raises(pb.OptionError, match="no room for one agent"):
+    with ray_cluster(1), pytest.raises(pb.OptionError, match="has room for one agent"):
         pb.tune(models.Model, models.SPACE, intervals=1, executor=executor, directory=tmp_path / "run")
 
 

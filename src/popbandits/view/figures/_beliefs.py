@@ -21,10 +21,12 @@ class Belief:
     Args:
         interval: the interval to come.
         along: for each hyperparameter its values in the user's units, the mean and the deviation of the gain.
+        logs: the hyperparameters whose scale is logarithmic.
     """
 
     interval: int
     along: dict[str, tuple[list[float], list[float], list[float]]]
+    logs: frozenset[str]
 
 
 def beliefs_data(run: Run) -> list[Belief]:
@@ -47,6 +49,9 @@ def beliefs_data(run: Run) -> list[Belief]:
     kept = np.unique(np.linspace(0, len(decisions) - 1, min(_FRAMES, len(decisions))).astype(int))
     path = best_rows(run)
     centre = run.history.points[path[-1]] if path else np.full(space.dim, 0.5)
+    logs = frozenset(
+        name for name, param in zip(space.names, space.active, strict=True) if getattr(param, "log", False)
+    )
     sign = run.settings.sign
     core = replace(run.history, score=sign * run.history.score, improvement=sign * run.history.improvement)
     found = []
@@ -66,7 +71,7 @@ def beliefs_data(run: Run) -> list[Belief]:
             param = space.active[j]
             values = [float(param.from_unit(float(u))) for u in grid[:, j]]
             along[space.names[j]] = (values, (unit * mean).tolist(), (unit * deviation).tolist())
-        found.append(Belief(interval, along))
+        found.append(Belief(interval, along, logs))
     return found
 
 
@@ -81,8 +86,7 @@ def draw_beliefs(beliefs: list[Belief]) -> dict[str, Any]:
         key = "xaxis" if j == 0 else f"xaxis{j + 1}"
         end = (j + 1) * side - (0.03 if j + 1 < len(names) else 0.0)
         made[key] = {"title": {"text": name}, "domain": [j * side, end]}
-        values = beliefs[0].along[name][0]
-        if min(values) > 0 and max(values) / min(values) > 30:
+        if name in beliefs[0].logs:
             made[key]["type"] = "log"
     traces: list[dict[str, Any]] = []
     for i, belief in enumerate(beliefs):
