@@ -127,7 +127,9 @@ def _page(title: str, sections: Sequence[str]) -> str:
     except ModuleNotFoundError:
         raise OptionError("figures need plotly; pip install 'popbandits[view]'") from None
     here = resources.files("popbandits.view")
-    style, script = (here.joinpath(name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
+    style, drawing, script = (
+        here.joinpath(name).read_text(encoding="utf-8") for name in ("report.css", "drawing.js", "report.js")
+    )
     body = "\n".join(f"<section>{section}</section>" for section in sections)
     return (
         "<!doctype html>\n"
@@ -135,5 +137,5 @@ def _page(title: str, sections: Sequence[str]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{_text(title)} · popbandits</title><style>{style}</style></head>\n"
         f"<body><main><h1>{_text(title)}</h1>\n{body}\n</main>\n"
-        f"<script>{plotly}</script>\n<script>{script}</script></body></html>\n"
+        f"<script>{plotly}</script>\n<script>{drawing}</script><script>{script}</script></body></html>\n"
     )

@@ -1,26 +1,11 @@
 "use strict";
-// Draws what stands beside each figure as JSON, in the colours of the page, light or dark.
+// Draws what stands beside each figure as JSON.
 (() => {
-  const dark = matchMedia("(prefers-color-scheme: dark)");
   const draw = () => {
-    const style = getComputedStyle(document.documentElement);
-    const ink = style.getPropertyValue("--ink").trim();
-    const line = style.getPropertyValue("--line").trim();
     for (const source of document.querySelectorAll("script[data-for]")) {
-      const figure = JSON.parse(source.textContent);
-      const layout = figure.layout;
-      Object.assign(layout, { paper_bgcolor: "transparent", plot_bgcolor: "transparent", font: { color: ink } });
-      layout.modebar = { bgcolor: "transparent", color: line, activecolor: ink };
-      for (const name of Object.keys(layout)) {
-        if (/^[xy]axis/.test(name)) Object.assign(layout[name], { gridcolor: line, zerolinecolor: line });
-      }
-      for (const trace of figure.data) {
-        // What is drawn in black on paper is drawn in the colour of the text.
-        if (trace.line && trace.line.color === "#111111") trace.line.color = ink;
-      }
-      Plotly.react(source.dataset.for, figure.data, layout, { responsive: true, displaylogo: false });
+      drawFigure(source.dataset.for, JSON.parse(source.textContent));
     }
   };
   draw();
-  dark.addEventListener("change", draw);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 })();

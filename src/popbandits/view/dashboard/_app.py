@@ -20,9 +20,10 @@ from popbandits.view.figures import FIGURES, finished
 
 _LOOK = 0.3  # seconds between two looks at a log, by one task for all pages that follow it
 _FILES = {
-    "index.html": "text/html; charset=utf-8",
-    "dashboard.css": "text/css; charset=utf-8",
-    "dashboard.js": "text/javascript; charset=utf-8",
+    "index.html": ("dashboard/static/index.html", "text/html; charset=utf-8"),
+    "dashboard.css": ("dashboard/static/dashboard.css", "text/css; charset=utf-8"),
+    "dashboard.js": ("dashboard/static/dashboard.js", "text/javascript; charset=utf-8"),
+    "drawing.js": ("drawing.js", "text/javascript; charset=utf-8"),
 }
 
 
@@ -167,8 +168,8 @@ class _Followed:
 def _file(name: str) -> Response:
     if name not in _FILES:
         return PlainTextResponse("there is no such file\n", status_code=404)
-    text = resources.files("popbandits.view.dashboard").joinpath("static", name).read_text(encoding="utf-8")
-    return Response(text, media_type=_FILES[name])
+    path, kind = _FILES[name]
+    return Response(resources.files("popbandits.view").joinpath(path).read_text(encoding="utf-8"), media_type=kind)
 
 
 def _download(text: str, name: str) -> Response:

@@ -7,7 +7,7 @@ import numpy as np
 
 from popbandits.run import Run
 from popbandits.view.figures._lines import best_rows, by_agent, quantiles
-from popbandits.view.figures._style import BEST, MANY, MUTED, band, colour, layout, line
+from popbandits.view.figures._style import BEST, MANY, colour, layout, line, summed_up
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,7 @@ def draw_curves(curves: Curves) -> dict[str, Any]:
     """Draw the curves."""
     traces: list[dict[str, Any]] = []
     if curves.bands is not None:
-        x, (least, lower, median, upper, greatest) = curves.bands
-        traces += [
-            band("all agents", x, least, greatest, MUTED, 0.15),
-            band("middle half", x, lower, upper, colour(0), 0.3),
-            line("median", x, median, colour(0)),
-        ]
+        traces += summed_up(*curves.bands)
     for agent, (x, y) in curves.agents.items():
         traces.append(line(f"agent {agent}", x, y, colour(agent)))
     if curves.copies:

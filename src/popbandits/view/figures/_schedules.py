@@ -8,7 +8,7 @@ import numpy as np
 from popbandits.run import Run
 from popbandits.space import Choice, Float, Int
 from popbandits.view.figures._lines import best_rows, by_agent, quantiles
-from popbandits.view.figures._style import BEST, MANY, MUTED, band, colour, layout, line
+from popbandits.view.figures._style import BEST, MANY, colour, layout, line, summed_up
 
 
 @dataclass(frozen=True)
@@ -75,12 +75,7 @@ def draw_schedules(schedules: list[Schedule]) -> dict[str, Any]:
             made[key] |= {"tickvals": list(range(len(schedule.values))), "ticktext": schedule.values}
         panel: list[dict[str, Any]] = []
         if schedule.bands is not None:
-            x, (least, lower, median, upper, greatest) = schedule.bands
-            panel += [
-                band("all agents", x, least, greatest, MUTED, 0.15),
-                band("middle half", x, lower, upper, colour(0), 0.3),
-                line("median", x, median, colour(0)),
-            ]
+            panel += summed_up(*schedule.bands)
         for agent, (x, y) in schedule.agents.items():
             panel.append(line(f"agent {agent}", x, y, colour(agent), legendgroup=str(agent)))
         panel.append(line("lineage of the best", *schedule.best, BEST, 3.5, opacity=0.6, legendgroup="best"))

@@ -54,6 +54,16 @@ def band(name: str, x: list[Any], low: list[Any], high: list[Any], shade: str, o
     }
 
 
+def summed_up(x: list[Any], levels: list[list[Any]]) -> list[dict[str, Any]]:
+    """Return bands for many agents from their least, lower quartile, median, upper quartile and greatest."""
+    least, lower, median, upper, greatest = levels
+    return [
+        band("all agents", x, least, greatest, MUTED, 0.15),
+        band("middle half", x, lower, upper, colour(0), 0.3),
+        line("median", x, median, colour(0)),
+    ]
+
+
 def finished(drawing: Any) -> Any:
     """Return a drawing whose texts are shown as they are, and whose numbers have the digits that can be seen.
 

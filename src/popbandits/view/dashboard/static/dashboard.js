@@ -53,20 +53,6 @@ const showRuns = async () => {
   live.textContent = "";
 };
 
-const draw = (place, figure) => {
-  const style = getComputedStyle(document.documentElement);
-  const ink = style.getPropertyValue("--ink").trim();
-  const line = style.getPropertyValue("--line").trim();
-  const layout = figure.layout;
-  Object.assign(layout, { paper_bgcolor: "transparent", plot_bgcolor: "transparent", font: { color: ink } });
-  layout.modebar = { bgcolor: "transparent", color: line, activecolor: ink };
-  for (const name of Object.keys(layout)) {
-    if (/^[xy]axis/.test(name)) Object.assign(layout[name], { gridcolor: line, zerolinecolor: line });
-  }
-  for (const trace of figure.data) if (trace.line?.color === "#111111") trace.line.color = ink;
-  Plotly.react(place, figure.data, layout, { responsive: true, displaylogo: false });
-};
-
 const frame = (name) => {
   const heading = make("h2", name);
   const parts = {};
@@ -116,7 +102,7 @@ const showRun = async (name) => {
         for (const box of figures.children) {
           const figure = await fetched(`${base}/figures/${box.dataset.figure}`);
           box.hidden = figure.data.length === 0;
-          if (!box.hidden) draw(box.firstChild, figure);
+          if (!box.hidden) drawFigure(box.firstChild, figure);
         }
       } while (again);
     } finally { busy = false; }
