@@ -1,6 +1,5 @@
 """What every executor must do, whatever it is made of."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import popbandits as pb
 from popbandits.run import Executor, verify
 from tests import models
 from tests.clusters import ray_cluster
+from tests.run.test_tune import told
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray")]
 
@@ -44,13 +44,6 @@ def executor(request: Any) -> Executor:
 def tune(folder: Path, executor: Executor, trainable: Any = models.Model, **given: Any) -> pb.Run:
     options: dict[str, Any] = {"population": 4, "intervals": 4, "seed": 3} | given
     return pb.tune(trainable, models.SPACE, executor=executor, directory=folder, **options)
-
-
-def told(run: pb.Run) -> list[Any]:
-    """Everything a run decided, byte for byte, in an order that does not depend on who reported first."""
-    decisions = [json.dumps(entry.body, sort_keys=True) for entry in run.entries if entry.kind == "decision"]
-    reports = sorted((e.agent, e.interval, repr(e.score)) for e in run.entries if e.kind == "report")
-    return [decisions, reports]
 
 
 def test_it_trains_a_run_that_keeps_its_promises_and_decides_as_any_other(tmp_path: Path, executor: Executor) -> None:

@@ -1,5 +1,6 @@
 """What all trackers share: who reported what, with which hparams."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ if TYPE_CHECKING:
     from popbandits.run import Run
 
 
-class Tracker(Callback):
+class Tracker(Callback, ABC):
     """Turns the entries of a log into numbers for each agent and interval; a resumed run goes on where it was."""
 
     def __init__(self) -> None:
@@ -35,13 +36,13 @@ class Tracker(Callback):
                 if action["hparams"] is not None:
                     self._hparams[action["agent"]] = action["hparams"]
 
+    @abstractmethod
     def open(self, run: "Run") -> None:
         """Begin to track a run."""
-        raise NotImplementedError
 
+    @abstractmethod
     def track(self, agent: int, interval: int, metrics: Mapping[str, float], hparams: Mapping[str, float]) -> None:
         """Track what an agent reported at the end of an interval, and the hparams it trained with."""
-        raise NotImplementedError
 
 
 def _numbers(hparams: Mapping[str, Any], prefix: str = "") -> dict[str, float]:

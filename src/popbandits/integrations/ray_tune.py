@@ -21,6 +21,7 @@ from popbandits.integrations._bounds import as_mutations, merged, searched, spac
 from popbandits.integrations._events import from_line, to_line
 from popbandits.integrations._live import Live
 from popbandits.population import Action, Decision, Event, Population, Report
+from popbandits.run._trainable import equal
 from popbandits.strategies import PB2 as _PB2
 
 try:
@@ -310,7 +311,7 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
         for name, value in wanted.items():
             path = "/".join(self._space.path(name))  # Ray hands results over flat
             actual = result.get(f"hparams_in_effect/{path}", result.get(f"config/{path}"))
-            if actual is not None and not _same(actual, value):
+            if actual is not None and not equal(actual, value):
                 raise RunError(
                     f"hyperparameter {name!r} of trial {trial.trial_id} was set to {value!r}, but {actual!r} is in "
                     "effect; does restoring its checkpoint overwrite it?"
@@ -356,10 +357,3 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
         starts = [action.hparams for event in self._events if isinstance(event, Decision) for action in event.actions]
         self._space = space_of(self._bounds, [hparams for hparams in starts if hparams is not None])
         self._rebuild()
-
-
-def _same(a: Any, b: Any) -> bool:
-    try:
-        return math.isclose(float(a), float(b), rel_tol=1e-6)
-    except (TypeError, ValueError):
-        return bool(a == b)

@@ -157,14 +157,15 @@ def check_in_effect(trainable: Any, hparams: Hparams) -> None:
         return
     actual = tell()
     for name, value in hparams.items():
-        if name in actual and not _equal(actual[name], value):
+        if name in actual and not equal(actual[name], value):
             raise TrainableError(
                 f"hyperparameter {name!r} was set to {value!r}, but {actual[name]!r} is in effect; "
                 "does load() or step() overwrite it?"
             )
 
 
-def _equal(a: Any, b: Any) -> bool:
+def equal(a: Any, b: Any) -> bool:
+    """Return whether two values of a hyperparameter are the same, but for the rounding of a float."""
     try:
         return math.isclose(float(a), float(b), rel_tol=1e-6)
     except (TypeError, ValueError):

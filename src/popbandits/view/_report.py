@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
 
+import numpy as np
+
 from popbandits._errors import OptionError
 from popbandits.run import Run
 from popbandits.view._beliefs import told
@@ -44,15 +46,9 @@ def comparison(runs: Sequence[Run]) -> str:
         OptionError: for runs that cannot be compared, or when plotly is not installed.
     """
     compared = compare_data(runs)
-    rows = [[name, len(finals), number(_median(finals))] for name, finals in compared.finals.items()]
+    rows = [[name, len(finals), number(float(np.median(finals)))] for name, finals in compared.finals.items()]
     table = _table(["strategy", "runs", f"median best {compared.metric}"], rows)
     return _page("Comparison", [f"<p>{_text(compared.said)}</p>{table}", _figure("compare", draw_compare(compared))])
-
-
-def _median(values: Sequence[float]) -> float:
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else 0.5 * (ordered[middle - 1] + ordered[middle])
 
 
 def _summary(run: Run, status: Mapping[str, Any]) -> str:

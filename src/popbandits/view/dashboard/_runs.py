@@ -10,9 +10,9 @@ from typing import Any
 
 from popbandits._errors import RunError
 from popbandits.run import Run, load
+from popbandits.run._log import FILE
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
-_LOG = "run.sqlite"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -25,7 +25,7 @@ class Shelf:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory.resolve()
-        self._alone = (self._directory / _LOG).is_file()
+        self._alone = (self._directory / FILE).is_file()
         self._read: dict[str, tuple[int, Run]] = {}
 
     def names(self) -> list[str]:
@@ -49,7 +49,7 @@ class Shelf:
     def grown(self, name: str) -> int:
         """Return the number of events in a run's log."""
         folder = self.folder(name)
-        uri = f"{(folder / _LOG).as_uri()}?mode=ro"
+        uri = f"{(folder / FILE).as_uri()}?mode=ro"
         try:
             database = sqlite3.connect(uri, uri=True, timeout=2)
             try:
@@ -71,7 +71,7 @@ class Shelf:
 
     def _is_run(self, path: Path) -> bool:
         return (
-            not path.is_symlink() and path.is_dir() and _NAME.fullmatch(path.name) is not None and _plain(path / _LOG)
+            not path.is_symlink() and path.is_dir() and _NAME.fullmatch(path.name) is not None and _plain(path / FILE)
         )
 
 
