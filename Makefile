@@ -44,12 +44,17 @@ check: setup
 	$(BIN)/mypy --no-error-summary
 	$(BIN)/lint-imports > /dev/null || $(BIN)/lint-imports
 
-# Browser tests need Chromium, which pip cannot install. Where we may not either, they are skipped, and say so.
-browser:
+AXE := $(VENV)/axe
+
+# Browser tests need Chromium, which pip cannot install, and axe-core, which is npm's. Where we may not either, they are skipped, and say so.
+browser: setup
 	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || \
 		{ [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && export DEBIAN_FRONTEND=noninteractive && \
 		{ apt-get install -y -qq chromium || { apt-get update -qq && apt-get install -y -qq chromium; }; } > /dev/null 2>&1; } || \
 		echo "Chromium is not installed: browser tests will be skipped (Debian and Ubuntu: apt-get install chromium)"
+	@test -f $(AXE)/node_modules/axe-core/axe.min.js || \
+		npm install --silent --no-audit --no-fund --prefix $(AXE) axe-core@4.14.0 > /dev/null 2>&1 || \
+		echo "npm could not install axe-core: accessibility will not be checked (Debian and Ubuntu: apt-get install npm)"
 
 test: check browser
 	$(BIN)/pytest -n 2 --dist loadgroup

@@ -1,98 +1,20 @@
-"""The dashboard and the report in real Chromium, driven by Playwright. Screenshots are written to build/screenshots."""
+"""The dashboard and the report in real Chromium."""
 
-import os
-import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 import popbandits as pb
 from popbandits.view import report
-from tests import models
-from tests.view.test_dashboard import served
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-SHOTS = Path(__file__).parent.parent.parent / "build" / "screenshots"
-HOSTILE = "</script><img src=x onerror=window.hacked=1><b>bold</b>"
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-if CHROMIUM is None and os.environ.get("CI") != "true":
-    pytest.skip("Chromium is not installed; on Debian and Ubuntu: apt-get install chromium", allow_module_level=True)
+from popbandits.view.figures import FIGURES
+from tests.view.conftest import ROOT, SHOTS
+from tests.view.test_dashboard import COMMAND
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
-
-
-class Hostile(models.Model):
-    """Fails at times, and calls things by names that would act if they were taken for HTML."""
-
-    def step(self, hparams: Any) -> Any:
-        if hparams["lr"] > 0.5:
-            raise ValueError(HOSTILE)
-        return {HOSTILE: super().step({"lr": hparams["lr"], "kind": "a", "n": 4})["score"]}
-
-
-@pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("browser")
-    pb.tune(models.Model, models.SPACE, population=4, intervals=6, executor=pb.Inline(), directory=folder / "calm")
-    space = {"lr": pb.Float(0.01, 1.0), HOSTILE: pb.Choice(HOSTILE, "b")}
-    pb.tune(
-        Hostile,
-        space,
-        population=4,
-        intervals=4,
-        metric=HOSTILE,
-        retries=0,
-        executor=pb.Inline(),
-        directory=folder / "hostile",
-    )
-    return folder
-
-
-@pytest.fixture(scope="module")
-def address(shelf: Path) -> Iterator[str]:
-    with served(str(shelf), "--port", "0") as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    SHOTS.mkdir(parents=True, exist_ok=True)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    """A page of which no console message, error or foreign request is accepted."""
-    page = browser.new_page(viewport={"width": 1100, "height": 900})
-    said: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: said.append(request.url) if _foreign(request.url) else None)
-    yield page
-    assert said == []
-    assert page.evaluate("window.hacked") is None
-    page.close()
-
-
-def _foreign(url: str) -> bool:
-    return not re.match(r"http://127\.0\.0\.1:|file:|data:|blob:", url)
 
 
 def test_the_list_leads_to_a_run_with_its_figures(page: Any, address: str) -> None:
@@ -116,21 +38,29 @@ def test_hostile_texts_are_shown_as_text(page: Any, address: str) -> None:
     page.screenshot(path=SHOTS / "hostile.png", full_page=True)
 
 
-def test_a_run_is_followed_while_it_trains(page: Any, address: str, shelf: Path) -> None:
+def test_a_run_is_followed_while_it_trains(page: Any, address: str, looked_at: Path) -> None:
     code = (
         "import popbandits as pb; from tests import models\n"
         f"pb.tune(models.Slow, models.SPACE, population=4, intervals=40, executor=pb.Inline(),"
-        f" directory={str(shelf / 'live')!r})"
+        f" directory={str(looked_at / 'live')!r})"
     )
-    with subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parent.parent.parent) as training:
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT) as training:
         try:
             for _ in range(200):
-                if (shelf / "live" / "run.sqlite").exists():
+                if (looked_at / "live" / "run.sqlite").exists():
                     break
                 page.wait_for_timeout(50)
             page.goto(f"{address}#live")
             first = reports_beyond(page, 0)
             assert reports_beyond(page, first) > first
+            # A page that nobody sees stands still, and catches up when it is looked at.
+            page.evaluate("Object.defineProperty(document, 'hidden', {value: true, configurable: true})")
+            page.wait_for_timeout(1000)
+            asleep = int(page.locator("#page").get_attribute("data-reports"))
+            page.wait_for_timeout(1000)
+            assert int(page.locator("#page").get_attribute("data-reports")) == asleep
+            page.evaluate("delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))")
+            assert reports_beyond(page, asleep) > asleep
         finally:
             training.terminate()
 
@@ -181,12 +111,40 @@ def test_a_run_that_is_not_there_is_told(browser: Any, address: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["calm", "hostile"])
-def test_the_report_opens_from_a_file(page: Any, shelf: Path, tmp_path: Path, name: str) -> None:
+def test_the_report_opens_from_a_file(page: Any, looked_at: Path, tmp_path: Path, name: str) -> None:
     file = tmp_path / "report.html"
-    file.write_text(report(pb.load(shelf / name)))
+    file.write_text(report(pb.load(looked_at / name)))
     page.goto(file.as_uri())
     page.wait_for_selector("#timeline .main-svg")
     assert page.locator(".plot .main-svg").count() >= 7
     page.set_viewport_size({"width": 360, "height": 740})
     page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
     page.screenshot(path=SHOTS / f"report-{name}.png", full_page=True)
+
+
+def test_figures_are_written_as_png(browser: Any, looked_at: Path, tmp_path: Path) -> None:
+    arguments = ["report", str(looked_at / "hostile"), "--png", str(tmp_path / "figures")]
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=True)
+    assert len(done.stdout.splitlines()) == 1 + len(FIGURES)
+    names = sorted(path.name for path in (tmp_path / "figures").iterdir())
+    assert names == sorted(f"{name}.png" for name in FIGURES)
+    for path in (tmp_path / "figures").iterdir():
+        with Image.open(path) as image:
+            assert image.width == 1800
+            assert len(set(image.convert("L").resize((90, 42)).tobytes())) > 8, "nothing is drawn on it"
+
+
+@pytest.mark.parametrize(
+    ("missing", "told"), [("kaleido", "pip install 'popbandits[png]'"), ("a browser", "apt-get install chromium")]
+)
+def test_what_png_files_lack_is_told(browser: Any, looked_at: Path, tmp_path: Path, missing: str, told: str) -> None:
+    arguments = ["popbandits", "report", str(looked_at / "calm"), "--png", str(tmp_path / "figures")]
+    code = f"import sys, os; sys.argv = {arguments!r}\n"
+    code += (
+        "os.environ['BROWSER_PATH'] = '/nowhere'\n" if missing == "a browser" else f"sys.modules[{missing!r}] = None\n"
+    )
+    code += "from popbandits.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1

@@ -74,9 +74,12 @@ def test_the_belief_is_that_of_the_decision(run: pb.Run) -> None:
     assert values[-1] == pytest.approx(1.0)
     assert len(mean) == len(deviation) == 41
     assert min(deviation) >= 0
-    assert "kind" not in beliefs[-1].along
     # More is better here, and the model has found out.
     assert mean[-1] > mean[0]
+    kinds, *levels = beliefs[-1].along["kind"]
+    assert kinds == ["a", "b"]
+    assert [len(level) for level in levels] == [2, 2]
+    assert beliefs[-1].along["n"][0] == [1, 2, 3, 4]
 
 
 def test_what_was_learned_has_a_point_for_each_decision(run: pb.Run) -> None:

@@ -1,7 +1,7 @@
 """Reports: one run as HTML, several runs compared."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -10,28 +10,35 @@ from rich.table import Table
 from popbandits._errors import OptionError, RunError
 from popbandits.cli._console import console
 from popbandits.run import RUNS, load
-from popbandits.view import comparison, number, report, text
-from popbandits.view.figures import compare_data
+from popbandits.view import comparison, number, report, text, write_png
+from popbandits.view.figures import FIGURES, compare_data, draw_compare
 
 reports = typer.Typer()
+
+Png = Annotated[Path | None, typer.Option(help="Also write each figure as a PNG file into this folder.")]
 
 
 @reports.command("report")
 def report_(
     folder: Annotated[Path, typer.Argument(help="The run's folder.", show_default=False)],
     output: Annotated[Path | None, typer.Option(help="The file; report.html in the run by default.")] = None,
+    png: Png = None,
 ) -> None:
     """Write a report of a run: one HTML file with its figures, for offline reading.
 
-    Example: popbandits report runs/my-run
+    Example: popbandits report runs/my-run --png figures
     """
-    _write(output or folder / "report.html", report(load(folder)))
+    run = load(folder)
+    _write(output or folder / "report.html", report(run))
+    if png is not None:
+        _draw({name: draw(run) for name, draw in FIGURES.items()}, png)
 
 
 @reports.command()
 def compare(
     folders: Annotated[list[Path], typer.Argument(help="Run folders, of several strategies and seeds.")],
     output: Annotated[Path | None, typer.Option(help="Also write the comparison as one HTML file.")] = None,
+    png: Png = None,
 ) -> None:
     """Compare runs by strategy: median and middle half of the best over seeds, and whether they differ.
 
@@ -48,6 +55,8 @@ def compare(
     shown.print(compared.said, markup=False)
     if output is not None:
         _write(output, comparison(runs))
+    if png is not None:
+        _draw({"compare": draw_compare(compared)}, png)
 
 
 @reports.command()
@@ -73,3 +82,8 @@ def _write(path: Path, page: str) -> None:
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror}") from None
     print(path)
+
+
+def _draw(drawings: dict[str, dict[str, Any]], folder: Path) -> None:
+    for path in write_png(drawings, folder):
+        print(path)

@@ -125,6 +125,11 @@ class Log:
         return Log(folder, database, seq)
 
     @property
+    def length(self) -> int:
+        """The number of its rows, when it was opened and as added since."""
+        return self._seq
+
+    @property
     def settings(self) -> dict[str, Any]:
         """What the run was started with."""
         with _named(self.folder):

@@ -97,7 +97,7 @@ def _figure(name: str, drawing: Mapping[str, Any]) -> str:
     title = str(drawing["layout"]["title"]["text"])
     data = json.dumps(finished(drawing), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     return (
-        f'<figure><div class=plot id="{name}" role=img aria-label="{_text(title)}"></div>'
+        f'<figure><div class=plot id="{name}" role=group aria-label="{_text(title)}"></div>'
         f'<script type="application/json" data-for="{name}">{data}</script></figure>'
     )
 
@@ -123,15 +123,14 @@ def _page(title: str, sections: Sequence[str]) -> str:
     except ModuleNotFoundError:
         raise OptionError("figures need plotly; pip install 'popbandits[view]'") from None
     here = resources.files("popbandits.view")
-    style, drawing, script = (
-        here.joinpath(name).read_text(encoding="utf-8") for name in ("report.css", "drawing.js", "report.js")
-    )
+    names = ("page.css", "report.css", "drawing.js", "report.js")
+    common, style, drawing, script = (here.joinpath(name).read_text(encoding="utf-8") for name in names)
     body = "\n".join(f"<section>{section}</section>" for section in sections)
     return (
         "<!doctype html>\n"
         '<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{_text(title)} · popbandits</title><style>{style}</style></head>\n"
+        f"<title>{_text(title)} · popbandits</title><style>{common}{style}</style></head>\n"
         f"<body><main><h1>{_text(title)}</h1>\n{body}\n</main>\n"
         f"<script>{plotly}</script>\n<script>{drawing}</script><script>{script}</script></body></html>\n"
     )

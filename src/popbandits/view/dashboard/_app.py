@@ -2,7 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+import zlib
+from collections.abc import AsyncIterator, Callable
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -14,16 +16,20 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 
 from popbandits._errors import PopbanditsError, RunError
+from popbandits.run import Run
 from popbandits.view.dashboard._guard import App, Guard
 from popbandits.view.dashboard._runs import Shelf, as_csv, details, summary
 from popbandits.view.figures import FIGURES, finished
 
 _LOOK = 0.3  # seconds between two looks at a log, by one task for all pages that follow it
+_HTML, _CSS, _SCRIPT = (f"text/{kind}; charset=utf-8" for kind in ("html", "css", "javascript"))
 _FILES = {
-    "index.html": ("dashboard/static/index.html", "text/html; charset=utf-8"),
-    "dashboard.css": ("dashboard/static/dashboard.css", "text/css; charset=utf-8"),
-    "dashboard.js": ("dashboard/static/dashboard.js", "text/javascript; charset=utf-8"),
-    "drawing.js": ("drawing.js", "text/javascript; charset=utf-8"),
+    "index.html": ("popbandits.view", "dashboard/static/index.html", _HTML),
+    "page.css": ("popbandits.view", "page.css", _CSS),
+    "dashboard.css": ("popbandits.view", "dashboard/static/dashboard.css", _CSS),
+    "dashboard.js": ("popbandits.view", "dashboard/static/dashboard.js", _SCRIPT),
+    "drawing.js": ("popbandits.view", "drawing.js", _SCRIPT),
+    "plotly.js": ("plotly", "package_data/plotly.min.js", _SCRIPT),
 }
 
 
@@ -38,7 +44,6 @@ def make_app(directory: Path, hosts: frozenset[str], token: str | None = None) -
     pages = _Pages(Shelf(directory))
     routes = [
         Route("/", pages.index),
-        Route("/static/plotly.js", pages.plotly),
         Route("/static/{name}", pages.static),
         Route("/api/runs", pages.runs),
         Route("/api/runs/{name}", pages.run),
@@ -60,15 +65,11 @@ class _Pages:
         self._shelf = shelf
         self._followed: dict[str, _Followed] = {}
 
-    async def index(self, _: Request) -> Response:
-        return _file("index.html")
+    async def index(self, request: Request) -> Response:
+        return _file("index.html", request)
 
     async def static(self, request: Request) -> Response:
-        return _file(request.path_params["name"])
-
-    async def plotly(self, _: Request) -> Response:
-        source = resources.files("plotly").joinpath("package_data", "plotly.min.js").read_bytes()
-        return Response(source, media_type="text/javascript; charset=utf-8")
+        return _file(request.path_params["name"], request)
 
     async def runs(self, _: Request) -> Response:
         return JSONResponse(await run_in_threadpool(self._summaries))
@@ -83,15 +84,19 @@ class _Pages:
         return found
 
     async def run(self, request: Request) -> Response:
-        name = request.path_params["name"]
-        return JSONResponse(await run_in_threadpool(lambda: details(self._shelf.run(name))))
+        return await self._json(request.path_params["name"], "details", details)
 
     async def figure(self, request: Request) -> Response:
         name, figure = request.path_params["name"], request.path_params["figure"]
         if figure not in FIGURES:
             return JSONResponse({"error": f"a figure is one of {', '.join(FIGURES)}"}, status_code=404)
-        drawing = await run_in_threadpool(lambda: finished(FIGURES[figure](self._shelf.run(name))))
-        return Response(json.dumps(drawing, allow_nan=False), media_type="application/json")
+        return await self._json(name, figure, lambda run: finished(FIGURES[figure](run)))
+
+    async def _json(self, name: str, what: str, make: Callable[[Run], Any]) -> Response:
+        text = await run_in_threadpool(
+            self._shelf.made, name, what, lambda run: json.dumps(make(run), allow_nan=False, separators=(",", ":"))
+        )
+        return Response(text, media_type="application/json")
 
     async def history(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -165,11 +170,21 @@ class _Followed:
             await asyncio.sleep(_LOOK)
 
 
-def _file(name: str) -> Response:
+def _file(name: str, request: Request) -> Response:
     if name not in _FILES:
         return PlainTextResponse("there is no such file\n", status_code=404)
-    path, kind = _FILES[name]
-    return Response(resources.files("popbandits.view").joinpath(path).read_text(encoding="utf-8"), media_type=kind)
+    source, tag = _source(name)
+    headers = {"etag": tag, "cache-control": "private, no-cache"}  # asked for again, but not sent again
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    return Response(source, media_type=_FILES[name][2], headers=headers)
+
+
+@cache
+def _source(name: str) -> tuple[bytes, str]:
+    package, path, _ = _FILES[name]
+    source = resources.files(package).joinpath(path).read_bytes()
+    return source, f'"{zlib.crc32(source):08x}"'
 
 
 def _download(text: str, name: str) -> Response:

@@ -26,8 +26,8 @@ _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
-    (b"cache-control", b"no-store"),
 )
+_NOT_KEPT = (b"cache-control", b"no-store")  # what runs say is in no cache; our own files may be
 
 
 class Guard:
@@ -57,7 +57,9 @@ class Guard:
 
         async def secured(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", []), *_HEADERS, *cookie]
+                own = message.get("headers", [])
+                kept = any(name == _NOT_KEPT[0] for name, _ in own)
+                message["headers"] = [*own, *_HEADERS, *cookie, *([] if kept else [_NOT_KEPT])]
             await send(message)
 
         await self._inner(scope, receive, secured)

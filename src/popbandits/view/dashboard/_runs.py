@@ -4,20 +4,31 @@ import csv
 import io
 import os
 import re
-import sqlite3
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from popbandits._errors import RunError
 from popbandits.run import Run, load
-from popbandits.run._log import FILE
+from popbandits.run._log import FILE, Log
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
+@dataclass(frozen=True)
+class _Read:
+    """A run as it was with so many events, and what was made of it for the first page that asked."""
+
+    length: int
+    run: Run
+    made: dict[str, str] = field(default_factory=dict)
+
+
 class Shelf:
-    """The runs of a folder.
+    """The runs of a folder, read when they have grown and not for every page that asks.
 
     Args:
         directory: the folder of run folders, or one run's own.
@@ -26,7 +37,8 @@ class Shelf:
     def __init__(self, directory: Path) -> None:
         self._directory = directory.resolve()
         self._alone = (self._directory / FILE).is_file()
-        self._read: dict[str, tuple[int, Run]] = {}
+        self._read: dict[str, _Read] = {}
+        self._one = threading.Lock()  # fifty pages that ask at once are answered by one reading
 
     def names(self) -> list[str]:
         """Return the names of the runs, the newest first."""
@@ -48,26 +60,34 @@ class Shelf:
 
     def grown(self, name: str) -> int:
         """Return the number of events in a run's log."""
-        folder = self.folder(name)
-        uri = f"{(folder / FILE).as_uri()}?mode=ro"
+        log = Log.open(self.folder(name))
         try:
-            database = sqlite3.connect(uri, uri=True, timeout=2)
-            try:
-                return int(database.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0])
-            finally:
-                database.close()
-        except sqlite3.DatabaseError as error:
-            raise RunError(f"the log of {name} cannot be read: {error}") from None
+            return log.length
+        finally:
+            log.close()
 
     def run(self, name: str) -> Run:
         """Return a run as it is now."""
-        seq = self.grown(name)
-        known = self._read.get(name)
-        if known is None or known[0] != seq:
-            self._read[name] = known = (seq, load(self.folder(name)))
-            while len(self._read) > 8:
-                self._read.pop(next(iter(self._read)))
-        return known[1]
+        with self._one:
+            return self._now(name).run
+
+    def made(self, name: str, what: str, make: Callable[[Run], str]) -> str:
+        """Return a text that `make` makes of a run as it is now: made once, however many ask for it."""
+        with self._one:
+            now = self._now(name)
+            if what not in now.made:
+                now.made[what] = make(now.run)
+            return now.made[what]
+
+    def _now(self, name: str) -> _Read:
+        length = self.grown(name)
+        known = self._read.pop(name, None)
+        if known is None or known.length != length:
+            known = _Read(length, load(self.folder(name)))
+        self._read[name] = known  # the last asked for is the last to be forgotten
+        while len(self._read) > 8:
+            self._read.pop(next(iter(self._read)))
+        return known
 
     def _is_run(self, path: Path) -> bool:
         return (

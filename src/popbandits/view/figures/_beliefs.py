@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from popbandits.run import Run
+from popbandits.space import Choice
 from popbandits.strategies import PB2, believed
 from popbandits.view.figures._lines import best_rows
 from popbandits.view.figures._style import band, colour, layout, line
@@ -22,18 +23,19 @@ class Belief:
         interval: the interval to come.
         along: for each hyperparameter its values in the user's units, the mean and the deviation of the gain.
         logs: the hyperparameters whose scale is logarithmic.
+        choices: those whose values are names, with nothing in between.
     """
 
     interval: int
-    along: dict[str, tuple[list[float], list[float], list[float]]]
+    along: dict[str, tuple[list[Any], list[float], list[float]]]
     logs: frozenset[str]
+    choices: frozenset[str]
 
 
 def beliefs_data(run: Run) -> list[Belief]:
     """Return the belief at up to 12 decisions, evenly spread; none for a strategy without a model."""
     strategy, space = run.settings.strategy, run.settings.space
-    numeric = [j for j, choice in enumerate(space.is_choice.tolist()) if not choice]
-    if not isinstance(strategy, PB2) or not numeric:
+    if not isinstance(strategy, PB2) or not space.names:
         return []
     decisions: list[tuple[int, dict[str, Any]]] = []
     reports = 0
@@ -49,9 +51,9 @@ def beliefs_data(run: Run) -> list[Belief]:
     kept = np.unique(np.linspace(0, len(decisions) - 1, min(_FRAMES, len(decisions))).astype(int))
     path = best_rows(run)
     centre = run.history.points[path[-1]] if path else np.full(space.dim, 0.5)
-    logs = frozenset(
-        name for name, param in zip(space.names, space.active, strict=True) if getattr(param, "log", False)
-    )
+    params = dict(zip(space.names, space.active, strict=True))
+    logs = frozenset(name for name, param in params.items() if getattr(param, "log", False))
+    choices = frozenset(name for name, param in params.items() if isinstance(param, Choice))
     sign = run.settings.sign
     core = replace(run.history, score=sign * run.history.score, improvement=sign * run.history.improvement)
     found = []
@@ -63,15 +65,15 @@ def beliefs_data(run: Run) -> list[Belief]:
         posterior, unit = model
         interval = int(run.history.interval[:rows].max()) + 1
         along = {}
-        for j in numeric:
-            grid = np.tile(centre, (_GRID, 1))
-            grid[:, j] = np.linspace(0, 1, _GRID)
-            grid = space.snap(grid)
+        for j, (name, param) in enumerate(params.items()):
+            units = np.unique(param.snap(np.linspace(0, 1, _GRID)))
+            grid = np.tile(centre, (len(units), 1))
+            grid[:, j] = units
             mean, deviation = posterior.mean_and_deviation(grid, float(interval))
-            param = space.active[j]
-            values = [float(param.from_unit(float(u))) for u in grid[:, j]]
-            along[space.names[j]] = (values, (unit * mean).tolist(), (unit * deviation).tolist())
-        found.append(Belief(interval, along, logs))
+            values = [param.from_unit(float(u)) for u in units]
+            shown = [str(value) for value in values] if name in choices else values
+            along[name] = (shown, (unit * mean).tolist(), (unit * deviation).tolist())
+        found.append(Belief(interval, along, logs, choices))
     return found
 
 
@@ -88,22 +90,30 @@ def draw_beliefs(beliefs: list[Belief]) -> dict[str, Any]:
         made[key] = {"title": {"text": name}, "domain": [j * side, end]}
         if name in beliefs[0].logs:
             made[key]["type"] = "log"
-    traces: list[dict[str, Any]] = []
-    for i, belief in enumerate(beliefs):
-        for j, (name, (x, mean, deviation)) in enumerate(belief.along.items()):
-            axis = {"xaxis": "x" if j == 0 else f"x{j + 1}", "showlegend": False, "visible": i == len(beliefs) - 1}
-            low = [m - 2 * d for m, d in zip(mean, deviation, strict=True)]
-            high = [m + 2 * d for m, d in zip(mean, deviation, strict=True)]
-            traces.append(band(f"{name}, two deviations", x, low, high, colour(j)) | axis)
-            traces.append(line(name, x, mean, colour(j), 2.5) | axis)
-    each = 2 * len(names)
+        elif name in beliefs[0].choices:
+            made[key]["type"] = "category"  # names that look like numbers or dates are names still
+    frames = [_frame(belief) for belief in beliefs]
+    traces = [trace | {"visible": i == len(frames) - 1} for i, frame in enumerate(frames) for trace in frame]
+    owner = [i for i, frame in enumerate(frames) for _ in frame]
     steps = [
-        {
-            "label": str(belief.interval),
-            "method": "restyle",
-            "args": ["visible", [k // each == i for k in range(len(traces))]],
-        }
+        {"label": str(belief.interval), "method": "restyle", "args": ["visible", [i == k for k in owner]]}
         for i, belief in enumerate(beliefs)
     ]
     made["sliders"] = [{"active": len(beliefs) - 1, "currentvalue": {"prefix": "interval "}, "steps": steps, "y": -0.2}]
     return {"data": traces, "layout": made}
+
+
+def _frame(belief: Belief) -> list[dict[str, Any]]:
+    """Return the traces of one decision: a line and its band, or a point and its bar for each of a choice's values."""
+    traces: list[dict[str, Any]] = []
+    for j, (name, (x, mean, deviation)) in enumerate(belief.along.items()):
+        axis = {"xaxis": "x" if j == 0 else f"x{j + 1}", "showlegend": False}
+        if name in belief.choices:
+            bars = {"type": "data", "array": [2 * d for d in deviation]}
+            traces.append(line(name, x, mean, colour(j)) | axis | {"mode": "markers", "error_y": bars})
+            continue
+        low = [m - 2 * d for m, d in zip(mean, deviation, strict=True)]
+        high = [m + 2 * d for m, d in zip(mean, deviation, strict=True)]
+        traces.append(band(f"{name}, two deviations", x, low, high, colour(j)) | axis)
+        traces.append(line(name, x, mean, colour(j), 2.5) | axis)
+    return traces

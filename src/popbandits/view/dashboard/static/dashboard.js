@@ -7,6 +7,7 @@ const FIGURES = {
 };
 let stream = null;
 let timer = null;
+let seen = () => {};
 
 const make = (tag, text, attributes = {}) => {
   const element = document.createElement(tag);
@@ -40,6 +41,15 @@ const table = (heads, rows, label) => {
 const flat = (hparams, prefix = "") => Object.entries(hparams ?? {}).flatMap(([name, value]) =>
   value !== null && typeof value === "object" ? flat(value, `${prefix}${name}.`) : [`${prefix}${name} ${number(value)}`]);
 
+// Plotly is by far the largest file: it is fetched for the first run that is shown, and texts do not wait for it.
+let plotly = null;
+const plotlyLoaded = () => plotly ??= new Promise((loaded, failed) => {
+  const script = make("script", null, { src: "/static/plotly.js" });
+  script.onload = loaded;
+  script.onerror = () => failed(new Error("plotly.js could not be loaded"));
+  document.head.append(script);
+});
+
 const showRuns = async () => {
   const runs = await fetched("/api/runs");
   const rows = runs.map((run) => {
@@ -60,7 +70,7 @@ const frame = (name) => {
   const figures = make("section");
   for (const [figure, title] of Object.entries(FIGURES)) {
     const box = make("figure", null, { "data-figure": figure });
-    const plot = make("div", null, { role: "img", "aria-label": title });
+    const plot = make("div", null, { role: "group", "aria-label": title });
     box.append(plot);
     figures.append(box);
   }
@@ -89,8 +99,9 @@ const showRun = async (name) => {
   const { base, parts, figures } = frame(name);
   let busy = false;
   let again = false;
+  // A page that nobody sees takes no time from training; it catches up when it is looked at.
   const refresh = async () => {
-    if (busy) { again = true; return; }
+    if (busy || document.hidden) { again = true; return; }
     busy = true;
     try {
       do {
@@ -99,14 +110,16 @@ const showRun = async (name) => {
         showDetails(run, parts);
         live.textContent = `${run.reports} of ${run.budget} intervals`;
         page.dataset.reports = String(run.reports);
+        await plotlyLoaded();
         for (const box of figures.children) {
           const figure = await fetched(`${base}/figures/${box.dataset.figure}`);
           box.hidden = figure.data.length === 0;
           if (!box.hidden) drawFigure(box.firstChild, figure);
         }
-      } while (again);
+      } while (again && !document.hidden);
     } finally { busy = false; }
   };
+  seen = () => { if (again && !document.hidden) refresh().catch(sorry); };
   await refresh();
   stream = new EventSource(`${base}/events`);
   stream.onmessage = () => {
@@ -120,6 +133,7 @@ const sorry = (error) => page.replaceChildren(make("p", `This cannot be shown: $
 const route = async () => {
   stream?.close();
   stream = null;
+  seen = () => {};
   const name = decodeURIComponent(location.hash.slice(1));
   try {
     await (name ? showRun(name) : showRuns());
@@ -127,5 +141,6 @@ const route = async () => {
   page.focus({ preventScroll: true });
 };
 addEventListener("hashchange", route);
+document.addEventListener("visibilitychange", () => seen());
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", route);
 await route();
