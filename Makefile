@@ -68,6 +68,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.engine
 	$(BIN)/python -m benchmarks.ray_executor
 	$(BIN)/python -m benchmarks.report
+	$(BIN)/python -m benchmarks.dashboard
 	$(BIN)/popbandits bench quality
 
 study: $(VENV)/.bench

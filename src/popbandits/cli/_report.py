@@ -1,5 +1,6 @@
 """Reports: one run as HTML, several runs compared."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -73,7 +74,8 @@ def dashboard(
         from popbandits.view.dashboard import serve
     except ModuleNotFoundError as missing:
         raise OptionError(f"the dashboard needs {missing.name}; pip install 'popbandits[view]'") from None
-    serve(directory, host, port)
+    with suppress(KeyboardInterrupt):  # the way to end it; there is nothing to resume
+        serve(directory, host, port)
 
 
 def _write(path: Path, page: str) -> None:
