@@ -24,21 +24,22 @@ PAPER = {"BipedalWalker": 234, "LunarLander": 161, "Hopper": 1638, "InvertedDoub
 """The paper's best of four agents with random settings, after as many steps of each."""
 
 
-def at_random(name: str, seconds: float) -> float:
+def at_random(task: str, seconds: float) -> float:
     """Return the steps a second of random play."""
     import numpy as np
 
+    from popbandits.workloads import ppo
     from popbandits.workloads._environments import make_environments
-    from popbandits.workloads.ppo import ENVIRONMENTS
 
-    envs = make_environments(name, ENVIRONMENTS, 0)
+    played: type[ppo.PPO] = getattr(ppo, task)
+    envs = make_environments(played.environment, played.count, 0)
     rng = np.random.default_rng(0)
     envs.reset()
-    shape = (ENVIRONMENTS, envs.action_space.shape[0])
+    shape = (played.count, envs.action_space.shape[0])
     steps, start = 0, time.perf_counter()
     while time.perf_counter() - start < seconds:
         envs.step(rng.uniform(-1, 1, shape).astype(np.float32))
-        steps += ENVIRONMENTS
+        steps += played.count
     return steps / (time.perf_counter() - start)
 
 
@@ -132,7 +133,7 @@ def main() -> None:
             sound(task, given.sound)
         return
     for task, name in TASKS.items():
-        random, ours = at_random(name, given.seconds), together(task, 1, given.seconds)
+        random, ours = at_random(task, given.seconds), together(task, 1, given.seconds)
         print(f"{name}: random play {random:,.0f} steps/s, PPO {ours:,.0f} steps/s: {ours / random:.0%}")
         if given.rllib:
             theirs = peer(given.rllib, name)

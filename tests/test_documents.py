@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 import popbandits
+from tests.documents import KINDS, ROOT, blocks, check_inline, run_page
 
-ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+ON_RAY = ("ray.md", "coming-from-ray-tune.md")
 
 
 def modules() -> list[str]:
@@ -19,12 +20,28 @@ def modules() -> list[str]:
     return [module.name for module in found]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.name, marks=[pytest.mark.xdist_group("ray")] if page.name in ON_RAY else [])
+        for page in PAGES
+        if any(block.kind != "text" for block in blocks(page))
+    ],
+)
+def test_the_code_of_a_page_runs(page: Path, tmp_path: Path) -> None:
+    run_page(page, tmp_path)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_python_blocks_of_a_page_run_from_top_to_bottom(page: Path) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
-    namespace: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, str(page), "exec"), namespace)
+def test_every_block_says_what_it_is(page: Path) -> None:
+    assert {block.kind for block in blocks(page)} <= set(KINDS)
+    assert page.read_text().count("\n```") == 2 * len(blocks(page))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_that_are_spoken_of_are_there(page: Path) -> None:
+    check_inline(page)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

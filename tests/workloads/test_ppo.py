@@ -6,6 +6,7 @@ import pytest
 
 import popbandits as pb
 from popbandits.workloads import PPO_TASKS, ppo
+from popbandits.workloads._environments import make_environments
 
 HPARAMS = {"batch_size": 1000, "gae_lambda": 0.95, "clip": 0.2, "lr": 3e-4}
 
@@ -50,12 +51,18 @@ def test_the_normaliser_follows_mean_and_deviation() -> None:
     np.testing.assert_allclose(normaliser.deviation, data.std(axis=0), atol=1e-2)
 
 
+@pytest.mark.parametrize("task", [ppo.LunarLander, ppo.BipedalWalker, ppo.Hopper, ppo.InvertedDoublePendulum])
+def test_the_longest_episode_ends_within_an_interval(task: type[ppo.PPO]) -> None:
+    longest = make_environments(task.environment, 1, 0).spec.config.max_episode_steps
+    assert ppo.INTERVAL // task.count >= longest
+
+
 @pytest.mark.usefixtures("short")
 def test_steps_are_counted_whatever_the_batch_size() -> None:
     agent = ppo.LunarLander(0)
     for interval, batch in enumerate((1000, 7000, 1333), 1):
         metrics = agent.step(HPARAMS | {"batch_size": batch})
-        assert 0 <= metrics["steps"] - interval * 2500 < ppo.ENVIRONMENTS
+        assert 0 <= metrics["steps"] - interval * 2500 < ppo.LunarLander.count
 
 
 @pytest.mark.usefixtures("short")

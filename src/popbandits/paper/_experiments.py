@@ -60,7 +60,7 @@ _ALL = (
         50_000,
         "steps",
         10,
-        500,
+        1000,
         starts={4: 18, 8: 48},
         paper={
             ("BipedalWalker", 4): {"rs": 234, "bo": 133, "asha": 236, "pbt": 223, "pb2-paper": 276},
@@ -80,7 +80,7 @@ _ALL = (
         50_000,
         "steps",
         10,
-        500,
+        1000,
         changes={"batch_size": Int(5000, 200_000)},
         starts={4: 18},
         paper={("BipedalWalker", 4): {"pbt": -12, "pb2-paper": 203}},
@@ -94,7 +94,7 @@ _ALL = (
         50_000,
         "steps",
         10,
-        500,
+        1000,
     ),
     Experiment(
         "impala",

@@ -25,7 +25,6 @@ from popbandits.workloads._environments import make_environments, spaces_of
 from popbandits.workloads._jax import jax, jnp, optax
 from popbandits.workloads._trees import named_leaves, with_leaves
 
-ENVIRONMENTS = 50
 INTERVAL = 50_000
 MINIBATCH = 128
 PASSES = 10
@@ -136,6 +135,9 @@ class PPO:
     """An agent that learns one environment; subclasses name it."""
 
     environment: ClassVar[str]
+    count: ClassVar[int] = 50
+    """Copies of the environment. An interval must have room for whole episodes in each: a copied agent begins its
+    episodes anew, and with none that ends it would report its donor's score, whatever it has learned."""
     space: ClassVar[Space] = Space(
         {
             "batch_size": Int(1000, 60_000),
@@ -147,7 +149,7 @@ class PPO:
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
-        self.envs = make_environments(self.environment, ENVIRONMENTS, int(self.rng.integers(2**31)))
+        self.envs = make_environments(self.environment, self.count, int(self.rng.integers(2**31)))
         size, actions = (space.shape[0] for space in spaces_of(self.envs))
         self.weights: Any = init_weights(self.rng, size, actions)
         self.moments: Any = optimiser.init(self.weights)
@@ -169,9 +171,9 @@ class PPO:
     def _begin(self) -> None:
         """Start every episode anew."""
         self.now, _ = self.envs.reset()
-        self.so_far = np.zeros(ENVIRONMENTS)
-        self.discounted = np.zeros(ENVIRONMENTS)
-        self.fresh = np.zeros(ENVIRONMENTS, bool)
+        self.so_far = np.zeros(self.count)
+        self.discounted = np.zeros(self.count)
+        self.fresh = np.zeros(self.count, bool)
         self.rollout: list[dict[str, Any]] = []
         self.size = 0
 
@@ -182,7 +184,6 @@ class PPO:
         mean = forward(np, self.weights["policy"], seen)
         log_std = self.weights["log_std"]
         action = mean + np.exp(log_std) * self.rng.standard_normal(mean.shape, dtype=np.float32)
-        value = forward(np, self.weights["value"], seen)[:, 0]
         self.now, reward, terminated, truncated, _ = self.envs.step(np.clip(action, -1, 1).astype(np.float32))
         real = ~self.fresh  # EnvPool spends the step after an episode's end on the reset: it is no step of the agent
         ended = terminated | truncated
@@ -194,8 +195,7 @@ class PPO:
             {
                 "observation": seen,
                 "action": action,
-                "log_density": log_density(np, action, mean, log_std),
-                "value": value,
+                "mean": mean,
                 "reward": (reward / self.returns.deviation).astype(np.float32),
                 "terminated": terminated,
                 "ended": ended,
@@ -212,13 +212,15 @@ class PPO:
     def _learn(self, hparams: Hparams) -> None:
         """Learn from the rollout, and forget it."""
         columns = {name: np.stack([row[name] for row in self.rollout]) for name in self.rollout[0]}
-        last = forward(np, self.weights["value"], self.observations(self.now))[:, 0]
-        values = np.concatenate([columns["value"], last[None]])
+        # The weights are those that acted, so what acting does not need is worked out here, for all steps at once.
+        seen = np.concatenate([columns["observation"], self.observations(self.now)[None]])
+        values = forward(np, self.weights["value"], seen)[..., 0]
         gain = advantages(columns["reward"], values, columns["terminated"], columns["ended"], hparams["gae_lambda"])
         real = columns["real"].ravel()
         flat = {name: columns[name].reshape(real.size, -1)[real] for name in ("observation", "action")}
-        flat["log_density"] = columns["log_density"].ravel()[real]
-        flat["target"] = (gain + columns["value"]).ravel()[real]
+        density = log_density(np, columns["action"], columns["mean"], self.weights["log_std"])
+        flat["log_density"] = density.ravel()[real]
+        flat["target"] = (gain + values[:-1]).ravel()[real]
         gain = gain.ravel()[real]
         flat["advantage"] = (gain - gain.mean()) / (gain.std() + 1e-8)
         n = len(gain)
@@ -276,9 +278,9 @@ class PPO:
         self.rng.bit_generator.state = counters["random"]
         self._begin()
         kept = {name.removeprefix("rollout-"): column for name, column in arrays.items() if name.startswith("rollout-")}
-        self.rollout = [{name: column[t] for name, column in kept.items()} for t in range(len(kept.get("value", ())))]
+        self.rollout = [{name: column[t] for name, column in kept.items()} for t in range(len(kept.get("mean", ())))]
         if self.rollout:
-            self.rollout[-1]["ended"] = np.ones(ENVIRONMENTS, bool)  # what comes next belongs to other episodes
+            self.rollout[-1]["ended"] = np.ones(self.count, bool)  # what comes next belongs to other episodes
         self.size = counters["size"]
 
 
@@ -295,18 +297,21 @@ class LunarLander(PPO):
 
 
 class BipedalWalker(PPO):
-    """BipedalWalker: solved at a return of 300."""
+    """BipedalWalker: solved at a return of 300; an episode has up to 1,600 steps."""
 
     environment = "BipedalWalker-v3"
+    count = 16
 
 
 class Hopper(PPO):
-    """Hopper of MuJoCo."""
+    """Hopper of MuJoCo; an episode has up to 1,000 steps."""
 
     environment = "Hopper-v4"
+    count = 25
 
 
 class InvertedDoublePendulum(PPO):
-    """InvertedDoublePendulum of MuJoCo."""
+    """InvertedDoublePendulum of MuJoCo; an episode has up to 1,000 steps."""
 
     environment = "InvertedDoublePendulum-v4"
+    count = 25
