@@ -8,7 +8,7 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help setup run test browser faults check bench bench-ppo study figures clean
+.PHONY: help setup run docs test browser faults check bench bench-ppo study figures clean
 
 help:
 	@echo "make run      four PPO agents learn to land on the moon, and show the schedule they learned (three minutes)"
@@ -18,6 +18,7 @@ help:
 	@echo "make bench    speed against Ray's PB2, and quality on problems with a known optimum"
 	@echo "make study    every ingredient of PB2 alone and left out (hours; goes on where it stopped)"
 	@echo "make bench-ppo  PPO's speed against random play and RLlib's PPO (RLlib is installed beside, for this only)"
+	@echo "make docs     the documentation as a site, in site/"
 	@echo "make figures  the figures of the README and the docs"
 
 setup: $(VENV)/.ready
@@ -36,7 +37,14 @@ $(VENV)/.bench: $(VENV)/.ready
 
 run: setup
 	$(BIN)/popbandits run ppo/LunarLanderContinuous-v3 --population 4 --intervals 20
-	$(BIN)/popbandits schedule "$$(ls -td runs/LunarLander-* | head -n 1)"
+	@$(BIN)/popbandits schedule "$$(ls -td runs/LunarLander-* | head -n 1)"
+	@echo "the report, for your browser:"
+	@$(BIN)/popbandits report "$$(ls -td runs/LunarLander-* | head -n 1)"
+	@echo "a page that follows runs while they train: $(BIN)/popbandits dashboard"
+
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html"
 
 check: setup
 	$(BIN)/ruff format --check --quiet .
@@ -93,4 +101,4 @@ figures: $(VENV)/.bench
 	$(BIN)/popbandits paper figures docs/figures
 
 clean:
-	rm -rf $(VENV) $(RLLIB) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(RLLIB) site build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

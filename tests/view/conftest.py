@@ -88,3 +88,11 @@ def page(browser: Any) -> Iterator[Any]:
 
 def _foreign(url: str) -> bool:
     return not re.match(r"http://127\.0\.0\.1:|file:|data:|blob:", url)
+
+
+@pytest.fixture(params=["light", "dark"])
+def looking(request: pytest.FixtureRequest, browser: Any) -> Iterator[Any]:
+    """A page in the light, and one in the dark."""
+    page = browser.new_page(viewport={"width": 1100, "height": 900}, color_scheme=request.param)
+    yield page
+    page.close()

@@ -18,13 +18,6 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(params=["light", "dark"])
-def looking(request: pytest.FixtureRequest, browser: Any) -> Any:
-    page = browser.new_page(viewport={"width": 1100, "height": 900}, color_scheme=request.param)
-    yield page
-    page.close()
-
-
 def serious(page: Any) -> list[str]:
     """Return what axe-core finds serious or critical: the rule and the first place."""
     page.evaluate(AXE.read_text(encoding="utf-8"))

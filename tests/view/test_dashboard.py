@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import popbandits as pb
+from popbandits.view import as_csv
 from tests import models
 
 pytest.importorskip("starlette")
@@ -122,8 +123,6 @@ def test_a_log_that_grows_is_told_to_who_follows_it(port: int) -> None:
 
 
 def test_csv_has_no_formulas() -> None:
-    from popbandits.view.dashboard._runs import as_csv
-
     text = as_csv({"=cmd()": ["+1", "-2", "@x", "safe"], "n": [1.5, -2.0, 3, None]})
     assert text.splitlines() == ["'=cmd(),n", "'+1,1.5", "'-2,-2.0", "'@x,3", "safe,"]
 

@@ -23,7 +23,7 @@ class Acquisition(Protocol):
 class UpperConfidenceBound:
     """Equation 7: μ + √β σ. The *deviation* σ, not the variance.
 
-    Example:
+    Examples:
         >>> UpperConfidenceBound(4.0)(np.array([1.0]), np.array([0.5]))
         array([2.])
     """
@@ -41,7 +41,7 @@ class UpperConfidenceBound:
 class ExpectedImprovement:
     """E[max(0, f − best)] under f ~ N(μ, σ²): (μ − best) Φ(z) + σ φ(z), z = (μ − best)/σ.
 
-    Example:
+    Examples:
         >>> ExpectedImprovement(0.0)(np.array([0.0]), np.array([1.0])).round(4)
         array([0.3989])
     """

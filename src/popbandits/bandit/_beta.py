@@ -6,7 +6,7 @@ import math
 def paper_beta(t: float, *, c1: float = 0.2, c2: float = 0.4) -> float:
     """Return β_t = c1 + max(0, log(c2 · t)), the paper's experiments' schedule; t counts intervals from 1.
 
-    Example:
+    Examples:
         >>> paper_beta(1)
         0.2
     """

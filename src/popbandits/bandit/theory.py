@@ -26,7 +26,7 @@ def information_gain(K: Floats, noise: float) -> float:
         K: the prior covariance of f at n points, n x n.
         noise: σ², the variance of an observation.
 
-    Example:
+    Examples:
         >>> round(information_gain(np.eye(2), 1.0), 4) == round(math.log(2), 4)
         True
     """
@@ -74,7 +74,7 @@ def regret_bounds(
         dim: the number of hyperparameters.
         delta: the probability with which the bound may fail.
 
-    Example:
+    Examples:
         >>> gains = np.log1p(np.arange(1, 41.0))
         >>> bounds = regret_bounds(10, 4, omega=1.0, noise=0.1, gains=gains, dim=1)
         >>> int(bounds.argmin()) + 1  # everything changes: blocks of one interval

@@ -148,6 +148,7 @@ def _show(done: Run) -> None:
     table.add_row("checkpoint", escape(text(best.checkpoint)))
     table.add_row("run", escape(text(done.directory)))
     table.add_row("schedule", escape(f"popbandits schedule {text(done.directory)}"))
+    table.add_row("figures", escape(f"popbandits report {text(done.directory)}"))
     console = Console() if sys.stdout.isatty() else Console(width=200)
     console.print(table)
     for warning in done.beliefs.warnings if done.beliefs else ():

@@ -1,11 +1,9 @@
 """Looking at runs and at user code: status, list, schedule, check, verify."""
 
-import csv
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.markup import escape
@@ -16,7 +14,7 @@ from popbandits.cli._console import console
 from popbandits.cli._given import space_of, target_of
 from popbandits.run import RUNS, Finding, check_trainable, load, verify
 from popbandits.run._log import FILE
-from popbandits.view import number, pairs, text, told
+from popbandits.view import number, pairs, schedule_as_csv, text, told
 
 look = typer.Typer()
 
@@ -101,13 +99,12 @@ def schedule(
     Example: popbandits schedule runs/my-run --format csv
     """
     run = load(folder)
-    rows = [run.settings.space.flat(hparams) for hparams in run.schedule(int(agent) if agent.isdigit() else agent)]
+    learned = run.schedule(int(agent) if agent.isdigit() else agent)
+    rows = [run.settings.space.flat(hparams) for hparams in learned]
     if form == "json":
         print(json.dumps([{"interval": i, **row} for i, row in enumerate(rows, 1)]))
     elif form == "csv":
-        out = csv.writer(sys.stdout, lineterminator="\n")
-        out.writerow(["interval", *map(_cell, rows[0])])
-        out.writerows([i, *map(_cell, row.values())] for i, row in enumerate(rows, 1))
+        print(schedule_as_csv(run.settings.space, learned), end="")
     elif form == "table":
         table = Table(box=None)
         for name in ("interval", *rows[0]):
@@ -147,11 +144,6 @@ def _report(findings: Sequence[Finding]) -> None:
         print(f"{'ok ' if finding.ok else 'NOT'}  {finding.text}")
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)
-
-
-def _cell(value: Any) -> Any:
-    """Return a cell; a text that a spreadsheet would take for a formula gets a quote in front."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
 
 
 def _runs(directory: Path) -> list[Path]:

@@ -98,7 +98,7 @@ def fit(kernel: Kernel, rows: Rows, y: Floats, *, start: Theta | None = None, pr
     Returns:
         The best of the starts. Without rows, the mean of the priors.
 
-    Example:
+    Examples:
         >>> rows = Rows(np.array([[0.1], [0.9]]), np.array([1.0, 1.0]), np.array([0, 1]), np.array([-1, -1]))
         >>> 0 < fit(Kernel((False,)), rows, np.array([1.0, -1.0])).omega < 1
         True

@@ -61,7 +61,7 @@ class History:
     def columns(self) -> dict[str, Any]:
         """Return columns of length n: agent, interval, score, improvement, donor, and one for each hyperparameter.
 
-        Example:
+        Examples:
             >>> HistoryLog(Space({"lr": (0.0, 1.0)})).view().columns()["lr"]
             []
         """

@@ -29,7 +29,7 @@ class Population:
         OptionError: for a size, number of intervals or seed that cannot be.
         SpaceError: for a space that cannot be used.
 
-    Example:
+    Examples:
         >>> from popbandits.strategies import RandomSearch
         >>> pop = Population({"lr": (0.0, 1.0)}, strategy=RandomSearch(), size=2, intervals=1)
         >>> [action.agent for action in pop.start()]

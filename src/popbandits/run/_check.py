@@ -24,7 +24,7 @@ def check_trainable(trainable: Any, space: SpaceLike, *, metric: str = "score") 
         space: what each hyperparameter may be.
         metric: the name of the score among what a step returns.
 
-    Example:
+    Examples:
         >>> class Still:
         ...     def __init__(self, seed): pass
         ...     def step(self, hparams): return hparams["x"]

@@ -190,7 +190,7 @@ def functional(init: Callable[[int], Any], step: Callable[[Any, Hparams], tuple[
         init: from a seed to the state.
         step: from the state and the hparams to the next state and the score (or a dict of metrics).
 
-    Example:
+    Examples:
         >>> def init(seed): return {"w": np.array(3.0)}
         >>> def step(state, hparams): return {"w": state["w"] * (1 - hparams["lr"])}, -float(state["w"] ** 2)
         >>> functional(init, step)(0).step({"lr": 0.5})

@@ -45,7 +45,7 @@ class Float:
     Raises:
         BoundsError: unless low <= high, both finite; low > 0 with log; 0 < low and high < 1 with logit.
 
-    Example:
+    Examples:
         >>> Float(1e-5, 1e-3, log=True).from_unit(0.5)
         0.0001
     """
@@ -124,7 +124,7 @@ class Int:
     Raises:
         BoundsError: unless low <= high, both whole; low > 0 with log.
 
-    Example:
+    Examples:
         >>> Int(1, 5).from_unit(0.74)
         4
     """
@@ -194,7 +194,7 @@ class Choice:
     Raises:
         ChoiceError: without values, with the same value twice, or with a value that JSON cannot hold.
 
-    Example:
+    Examples:
         >>> Choice("adam", "sgd").from_unit(1.0)
         'sgd'
     """

@@ -29,7 +29,7 @@ class Space:
     Raises:
         SpaceError: when a name or a value cannot be used.
 
-    Example:
+    Examples:
         >>> space = Space({"lr": Float(1e-5, 1e-1, log=True), "net": {"width": Int(16, 256)}, "gamma": 0.99})
         >>> space.names
         ('lr', 'net.width')

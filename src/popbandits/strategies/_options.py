@@ -35,7 +35,7 @@ def make_strategy(name: str, **options: Any) -> Strategy:
     Raises:
         OptionError: for an unknown name or option.
 
-    Example:
+    Examples:
         >>> make_strategy("pbt", quantile=0.2).quantile
         0.2
     """

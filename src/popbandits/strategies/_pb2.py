@@ -46,7 +46,7 @@ class PB2:
     Raises:
         OptionError: for an option that does not exist or cannot have its value.
 
-    Example:
+    Examples:
         >>> PB2(quantile=0.5).quantile
         0.5
     """

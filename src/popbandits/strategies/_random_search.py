@@ -12,7 +12,7 @@ from popbandits.strategies._copying import keep, spent, start_at_random, stop
 class RandomSearch:
     """Draw hparams once for each agent, uniformly, and train them to the end.
 
-    Example:
+    Examples:
         >>> RandomSearch()
         RandomSearch()
     """

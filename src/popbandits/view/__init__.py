@@ -1,9 +1,22 @@
 """What people see of a run: live progress in the terminal, figures, the report."""
 
 from popbandits.view._beliefs import told
+from popbandits.view._csv import as_csv, schedule_as_csv
 from popbandits.view._format import number, pairs, text
 from popbandits.view._png import write_png
 from popbandits.view._progress import Lines, Live
 from popbandits.view._report import comparison, report
 
-__all__ = ["Lines", "Live", "comparison", "number", "pairs", "report", "text", "told", "write_png"]
+__all__ = [
+    "Lines",
+    "Live",
+    "as_csv",
+    "comparison",
+    "number",
+    "pairs",
+    "report",
+    "schedule_as_csv",
+    "text",
+    "told",
+    "write_png",
+]

@@ -11,7 +11,7 @@ _MOST = 8  # lengthscales on a line
 def told(learned: Beliefs) -> Iterator[str]:
     r"""Yield lines for people: what matters, how sure it is, and what to know.
 
-    Example:
+    Examples:
         >>> learned = Beliefs(0.05, {"lr": 0.2}, 2.0, 0.5, 1.0, 0.83, 0.5, 40, 40, 0, ())
         >>> print(*told(learned), sep="\n")
         model: gains of an interval differ by ±2 with the hparams, by ±1 with the interval; a score errs by ±0.5

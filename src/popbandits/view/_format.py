@@ -6,7 +6,7 @@ from typing import Any
 def number(value: float | None) -> str:
     """Return a number in at most nine characters; a dash for none.
 
-    Example:
+    Examples:
         >>> number(0.000123456), number(12345.678), number(None)
         ('0.0001235', '1.235e+04', '-')
     """
@@ -16,7 +16,7 @@ def number(value: float | None) -> str:
 def text(value: Any) -> str:
     r"""Return any value as printable text on one line.
 
-    Example:
+    Examples:
         >>> text("a\x1b[31mb")
         'a[31mb'
     """
@@ -26,7 +26,7 @@ def text(value: Any) -> str:
 def pairs(hparams: dict[str, Any]) -> str:
     """Return hparams as `name value` pairs.
 
-    Example:
+    Examples:
         >>> pairs({"lr": 0.001, "net": {"act": "relu"}})
         'lr 0.001  net.act relu'
     """

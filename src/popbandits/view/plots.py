@@ -10,7 +10,7 @@ from popbandits.view.figures import FIGURES, finished
 class Plots:
     """The figures of a run, each a method: curves, schedules, lineage, search, beliefs, learned, timeline.
 
-    Example:
+    Examples:
         >>> sorted(name for name in dir(Plots(None)) if not name.startswith("_"))[:2]
         ['beliefs', 'curves']
     """

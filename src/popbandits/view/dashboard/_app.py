@@ -17,8 +17,9 @@ from starlette.routing import Route
 
 from popbandits._errors import PopbanditsError, RunError
 from popbandits.run import Run
+from popbandits.view._csv import as_csv, schedule_as_csv
 from popbandits.view.dashboard._guard import App, Guard
-from popbandits.view.dashboard._runs import Shelf, as_csv, details, summary
+from popbandits.view.dashboard._runs import Shelf, details, summary
 from popbandits.view.figures import FIGURES, finished
 
 _LOOK = 0.3  # seconds between two looks at a log, by one task for all pages that follow it
@@ -108,9 +109,7 @@ class _Pages:
 
         def made() -> str:
             run = self._shelf.run(name)
-            rows = [run.settings.space.flat(hparams) for hparams in run.best.schedule]
-            names = list(rows[0]) if rows else []
-            return as_csv({"interval": list(range(1, len(rows) + 1))} | {n: [row[n] for row in rows] for n in names})
+            return schedule_as_csv(run.settings.space, run.best.schedule)
 
         return _download(await run_in_threadpool(made), f"{name}-schedule.csv")
 

@@ -1,7 +1,5 @@
 """Runs as the page sees them: found by name in one folder, never through a link, read again when they have grown."""
 
-import csv
-import io
 import os
 import re
 import threading
@@ -15,7 +13,6 @@ from popbandits.run import Run, load
 from popbandits.run._log import FILE, Log
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
@@ -119,17 +116,3 @@ def details(run: Run) -> dict[str, Any]:
     status = run.status()
     del status["run"]  # where it lies on the disk is nobody's business
     return {"name": run.directory.name, "strategy": str(run.settings.strategy), "failures_told": failures} | status
-
-
-def as_csv(columns: dict[str, Any]) -> str:
-    """Return columns as CSV, in which no text can be taken for a formula."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow([_cell(name) for name in columns])
-    for row in zip(*columns.values(), strict=True):
-        writer.writerow([_cell(value) for value in row])
-    return out.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
