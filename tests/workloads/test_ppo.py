@@ -51,6 +51,30 @@ def test_the_normaliser_follows_mean_and_deviation() -> None:
     np.testing.assert_allclose(normaliser.deviation, data.std(axis=0), atol=1e-2)
 
 
+def test_a_normaliser_of_nothing_stays_as_it_is() -> None:
+    normaliser = ppo.Normaliser(2)
+    normaliser.update(np.ones((3, 2)))
+    before = normaliser.mean.copy()
+    normaliser.update(np.ones((0, 2)))
+    np.testing.assert_array_equal(normaliser.mean, before)
+
+
+def test_all_episodes_may_end_at_once() -> None:
+    agent = ppo.BipedalWalker(0)
+    agent.envs.step(np.zeros((agent.count, 4), np.float32))
+    agent.fresh = np.ones(agent.count, bool)  # as after a step in which every episode ended
+    agent.step(HPARAMS | {"interval": 2000})
+    assert np.isfinite(agent.observations.mean).all()
+
+
+@pytest.mark.usefixtures("short")
+def test_a_policy_that_has_diverged_is_an_error_and_not_a_hang() -> None:
+    agent = ppo.BipedalWalker(0)
+    agent.weights["policy"][0]["w"][0, 0] = np.nan
+    with pytest.raises(pb.TrainableError, match="not finite"):
+        agent.step(HPARAMS)
+
+
 @pytest.mark.parametrize("task", [ppo.LunarLander, ppo.BipedalWalker, ppo.Hopper, ppo.InvertedDoublePendulum])
 def test_the_longest_episode_ends_within_an_interval(task: type[ppo.PPO]) -> None:
     longest = make_environments(task.environment, 1, 0).spec.config.max_episode_steps

@@ -22,8 +22,7 @@ class Experiment:
         interval: what an agent trains between two reports, in units.
         unit: "steps" of environments, or "images".
         seeds: how many the paper has.
-        slowest: units a second below which an agent hangs and its interval is begun anew. EnvPool's BipedalWalker now
-            and then never returns from a step.
+        slowest: units a second below which an agent is taken to hang, and its interval is begun anew.
         changes: parameters of the space that differ from the task's own.
         starts: how many trials ASHA begins with, by population size.
         paper: the paper's median of the best agent, by task and population, then by method.
@@ -60,7 +59,7 @@ _ALL = (
         50_000,
         "steps",
         10,
-        1000,
+        500,
         starts={4: 18, 8: 48},
         paper={
             ("BipedalWalker", 4): {"rs": 234, "bo": 133, "asha": 236, "pbt": 223, "pb2-paper": 276},
@@ -80,7 +79,7 @@ _ALL = (
         50_000,
         "steps",
         10,
-        1000,
+        500,
         changes={"batch_size": Int(5000, 200_000)},
         starts={4: 18},
         paper={("BipedalWalker", 4): {"pbt": -12, "pb2-paper": 203}},
@@ -94,7 +93,7 @@ _ALL = (
         50_000,
         "steps",
         10,
-        1000,
+        500,
     ),
     Experiment(
         "impala",

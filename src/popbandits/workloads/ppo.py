@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from popbandits._errors import TrainableError
 from popbandits._types import Hparams
 from popbandits.space import Float, Int, Space
 from popbandits.workloads._environments import make_environments, spaces_of
@@ -114,7 +115,9 @@ class Normaliser:
         self.count, self.mean, self.square = 1e-4, np.zeros(size), np.ones(size) * 1e-4
 
     def update(self, x: Any) -> None:
-        """Take in a batch, n x size."""
+        """Take in a batch, n x size; n may be 0, when every episode has just ended."""
+        if len(x) == 0:
+            return
         n, mean = len(x), x.mean(axis=0)
         off = mean - self.mean
         total = self.count + n
@@ -182,6 +185,8 @@ class PPO:
         raw = self.now
         seen = self.observations(raw)
         mean = forward(np, self.weights["policy"], seen)
+        if not np.isfinite(mean).all():
+            raise TrainableError("the policy's actions are not finite: training has diverged")  # Box2D would hang
         log_std = self.weights["log_std"]
         action = mean + np.exp(log_std) * self.rng.standard_normal(mean.shape, dtype=np.float32)
         self.now, reward, terminated, truncated, _ = self.envs.step(np.clip(action, -1, 1).astype(np.float32))
