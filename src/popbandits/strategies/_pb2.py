@@ -1,7 +1,8 @@
 """Population-Based Bandits (PB2): copy the best, and let a time-varying GP bandit choose the hparams.
 
 One decision: rank and copy (`_copying`), gather the evidence (`_evidence`), fit the GP and its block length, condition
-on the agents that keep their hparams, then choose for one agent after another within its region (`_region`).
+on the agents that keep their hparams, then choose for one agent after another within its region (`_region`). Some
+agents that keep their weights scout: they try the best of a few random points of the whole space.
 """
 
 from collections.abc import Mapping
@@ -24,7 +25,7 @@ from popbandits.strategies._evidence import Evidence, finished, in_training
 from popbandits.strategies._region import region
 
 _INCUMBENTS = 8  # donors whose hparams join a sweep of the whole cube
-_IN_PLACE = 8  # agents that explore in place after an interval, at most: each searches a box of its own
+_SCOUTED = 4  # random points of which a scout tries the best
 
 
 @options
@@ -35,7 +36,7 @@ class PB2:
     Args:
         quantile: the share of agents replaced after each interval, and the share they copy from.
         explore: who gets new hparams: "copied" agents; "middle", also the worse half of those that neither copy nor
-            lead, which keep their weights; or "all".
+            lead, which keep their weights and scout the whole space; or "all".
         beta: how bold: a number, "paper" (0.2 + max(0, log 0.4 t)) or "theorem" (with the regret guarantee).
         omega: how fast the past is forgotten, from 0 (never) to 1 (at once); None to learn it.
         window: the newest rows the model looks at; bounds the cost of a decision.
@@ -95,18 +96,18 @@ class PB2:
             return Decision(tuple(stop(agent) for agent in due), view.notes)
         step = copy_step(view, live, self.quantile)
         explorers = [agent for agent in live if step.sources[agent] != agent or self.explore == "all" or view.size == 1]
-        if self.explore == "middle":
-            # The better half keeps its hparams: under noise, one of those may be the best of all.
-            worse_half = step.middle[: min(_IN_PLACE, max(1, len(step.middle) // 2))]
-            explorers += [agent for agent in worse_half if agent in live]
-        keepers = [agent for agent in live if agent not in explorers]
+        # The better half of the middle keeps its hparams: under noise, one of those may be the best of all.
+        worse_half = step.middle[: max(1, len(step.middle) // 2)] if self.explore == "middle" else ()
+        scouts = [agent for agent in worse_half if agent in live and agent not in explorers]
+        movers = [*explorers, *scouts]
+        keepers = [agent for agent in live if agent not in movers]
         actions = {agent: keep(view, agent) for agent in keepers}
         notes = dict(view.notes)
-        points = np.zeros((len(explorers), view.space.dim))
-        if explorers and view.space.dim:
-            points, learned = self._choose(view, explorers, step.sources, keepers)
+        points = np.zeros((len(movers), view.space.dim))
+        if movers and view.space.dim:
+            points, learned = self._choose(view, explorers, scouts, step.sources, keepers)
             notes |= learned
-        for agent, point in zip(explorers, points, strict=True):
+        for agent, point in zip(movers, points, strict=True):
             actions[agent] = Action(agent, view.space.decode(point), step.sources[agent])
         return Decision(tuple(actions.get(agent, stop(agent)) for agent in due), notes)
 
@@ -116,9 +117,14 @@ class PB2:
         )
 
     def _choose(
-        self, view: View, explorers: list[int], sources: Mapping[int, int | None], keepers: list[int]
+        self,
+        view: View,
+        explorers: list[int],
+        scouts: list[int],
+        sources: Mapping[int, int | None],
+        keepers: list[int],
     ) -> tuple[Floats, dict[str, Any]]:
-        """Return a point for each explorer, m x dim, and what was learned on the way."""
+        """Return a point for each explorer and each scout, m x dim, and what was learned on the way."""
         kernel = self._kernel(view.space)
         evidence = finished(view, self.window)
         theta = fit(kernel, evidence.rows, evidence.y, start=_warm_start(kernel, view.notes))
@@ -134,9 +140,13 @@ class PB2:
         if posterior is None:
             drawn = [
                 quasi_random(1, view.space.dim, generator(view.seed, "fallback", next_interval(view, agent), agent))[0]
-                for agent in explorers
+                for agent in (*explorers, *scouts)
             ]
-            return np.array(drawn), learned | {"fallbacks": fallbacks + len(explorers)}
+            return np.array(drawn), learned | {"fallbacks": fallbacks + len(drawn)}
+        learned |= {"fallbacks": fallbacks, "jitter": posterior.jitter}
+        scouted = [self._scouted(view, agent, posterior) for agent in scouts]
+        if not explorers:
+            return np.array(scouted), learned
         believed = posterior
         posterior = posterior.while_training(in_training(view, keepers))
         requests = [
@@ -151,12 +161,16 @@ class PB2:
         chosen = choose_batch(posterior, requests, view.space.snap)
         widths = [request.box.upper - request.box.lower for request in requests]
         edge = edge_over_chance(believed, chosen, requests[0].box.t, view.space, view.seed)
-        return chosen, learned | {
-            "fallbacks": fallbacks,
-            "jitter": posterior.jitter,
-            "edge": edge,
-            "region": float(np.mean(widths)),
-        }
+        return np.array([*chosen, *scouted]), learned | {"edge": edge, "region": float(np.mean(widths))}
+
+    def _scouted(self, view: View, agent: int, posterior: Posterior) -> Floats:
+        """Return where a scout goes: anywhere, but for what is already believed to be worse."""
+        t = next_interval(view, agent)
+        rng = generator(view.seed, "scout", t - 1, agent)
+        points = view.space.snap(rng.random((_SCOUTED, view.space.dim)))
+        bound = UpperConfidenceBound(self._beta(t, view.space.dim))
+        best: Floats = points[int(np.argmax(bound(*posterior.mean_and_deviation(points, float(t)))))]
+        return best
 
     def _box(self, view: View, theta: Theta, agent: int, sources: Mapping[int, int | None]) -> Box:
         """Return where an agent may look: around the hparams of its weights, or everywhere, from the donors' on."""
