@@ -31,6 +31,12 @@ def _ray() -> Strategy:
     return RayPB2()
 
 
+def _exp3() -> Strategy:
+    from benchmarks._exp3 import MixPB2
+
+    return MixPB2()
+
+
 STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "random": pb.RandomSearch,
     "pbt": pb.PBT,
@@ -49,6 +55,7 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "pb2 + common effect": lambda: pb.PB2(common_effect=True),
     "pb2, all explore": lambda: pb.PB2(explore="all"),
     "pb2, omega 0": lambda: pb.PB2(omega=0.0),
+    "pb2, TV.EXP3.M": _exp3,
     "ray": _ray,
 }
 
@@ -69,7 +76,7 @@ PROBLEMS: dict[str, tuple[Callable[[int], Problem], float]] = {
 
 _BASELINES = ["random", "pbt", "pbt-2017", "uniform"]
 _ABLATED = ["peak-3d", "peak-jumps", "noisy-sgd", "gp-unlearnable", "peak-6d"]
-_VARIANTS = [name for name in STRATEGIES if name.startswith(("paper", "pb2"))]
+_VARIANTS = [name for name in STRATEGIES if name.startswith(("paper", "pb2")) and "EXP3" not in name]
 
 
 @dataclass(frozen=True)
@@ -98,6 +105,9 @@ TABLES: dict[str, Table] = {
         ["pbt", "uniform", "paper", "pb2"],
         ["peak-1d", "peak-2d", "peak-10d", "peak-fast", "peak-no-noise"],
         4,
+    ),
+    "categories": Table(
+        "A bandit of its own for categories, 4 agents", ["uniform", "pb2", "pb2, TV.EXP3.M"], ["mixed"], 4
     ),
     "two": Table("2 agents", ["pbt", "uniform", "paper", "pb2"], ["peak-3d"], 2),
     "sixteen": Table("16 agents", ["pbt", "uniform", "paper", "pb2"], ["peak-3d"], 16),

@@ -1,5 +1,6 @@
 import math
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -157,7 +158,7 @@ class TestBayesOpt:
 def test_the_worse_half_of_the_middle_scouts_and_keeps_its_weights() -> None:
     pop = pb.Population({"x": (0.0, 1.0), "y": (0.0, 1.0)}, strategy=pb.PB2(), size=8, intervals=8, seed=0)
     actions = pop.start()
-    scouted = []
+    scouted: list[Any] = []
     while actions:
         before = {action.agent: action.hparams for action in actions}
         released = []

@@ -1,0 +1,79 @@
+"""PB2 with a bandit of its own for categories: TV.EXP3.M, as PB2-Mix has it. For the study of whether that pays.
+
+Each Choice gets its value from exponential weights over what its values have gained so far, forgotten at a constant
+rate; the numbers are then chosen by PB2's own model, given those values.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from popbandits._random import generator
+from popbandits._types import Floats
+from popbandits.bandit import Request, UpperConfidenceBound, choose_batch
+from popbandits.population import Action, Decision, View
+from popbandits.strategies import PB2, believed
+from popbandits.strategies._copying import next_interval
+from popbandits.strategies._pb2 import _warm_start
+
+_RATE, _FORGET = 0.3, 0.05
+
+
+@dataclass(frozen=True)
+class MixPB2(PB2):
+    """PB2 whose categories are drawn by TV.EXP3.M."""
+
+    def decide(self, view: View, due: tuple[int, ...]) -> Decision:
+        decision = super().decide(view, due)
+        choice = view.space.is_choice
+        model = believed(self, view.history, len(view.history), decision.notes, view.size)
+        theta = _warm_start(self._kernel(view.space), decision.notes)
+        if model is None or theta is None or not choice.any():
+            return decision
+        sources = {action.agent: action.source for action in decision.actions}
+        actions: list[Action] = []
+        for action in decision.actions:
+            kept = view.history.hparams(view.last[action.agent])
+            if action.hparams is None or (action.source == action.agent and action.hparams == kept):
+                actions.append(action)
+                continue
+            agent, t = action.agent, next_interval(view, action.agent)
+            rng = generator(view.seed, "exp3", t, agent)
+            units = {j: _drawn(view, j, rng) for j in np.flatnonzero(choice).tolist()}
+
+            def snap(points: Floats, units: dict[int, float] = units) -> Floats:
+                moved = view.space.snap(points)
+                for j, unit in units.items():
+                    moved[:, j] = unit
+                return moved
+
+            bound = UpperConfidenceBound(self._beta(t, view.space.dim))
+            before = -1 if action.source is None else view.last[action.source]
+            request = Request(self._box(view, theta, agent, sources), before, bound, rng)
+            (point,) = choose_batch(model[0], [request], snap)
+            actions.append(action._replace(hparams=view.space.decode(point)))
+        return replace(decision, actions=tuple(actions))
+
+
+def _drawn(view: View, j: int, rng: np.random.Generator) -> float:
+    """Draw a value of one Choice, in the unit cube, by exponential weights over its gains."""
+    values = np.unique(view.space.active[j].snap(np.linspace(0, 1, 1001)))
+    k = len(values)
+    weights = np.ones(k)
+    history = view.history
+    for interval in np.unique(history.interval):
+        rows = np.flatnonzero((history.interval == interval) & np.isfinite(history.improvement))
+        if len(rows) < 2:
+            continue
+        gains = history.improvement[rows]
+        span = float(gains.max() - gains.min()) or 1.0
+        odds = (1 - _RATE) * weights / weights.sum() + _RATE / k
+        estimate = np.zeros(k)
+        for row, gain in zip(rows, (gains - gains.min()) / span, strict=True):
+            i = int(np.argmin(np.abs(values - history.points[row, j])))
+            estimate[i] += gain / odds[i] / len(rows)
+        weights = weights * np.exp(_RATE * estimate / k)
+        weights = weights + np.e * _FORGET / k * weights.sum()
+        weights /= weights.sum()
+    odds = (1 - _RATE) * weights / weights.sum() + _RATE / k
+    return float(values[rng.choice(k, p=odds / odds.sum())])
