@@ -50,7 +50,7 @@ def test_the_map_lists_the_layers_that_are_enforced() -> None:
     contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]["layers"]
     names = [name.split(".")[1] for line in contract for name in line.split(" | ")]
     text = (ROOT / "ARCHITECTURE.md").read_text()
-    drawn = re.search(r"```\nsrc/popbandits/\n(.*?)```", text, re.DOTALL)
+    drawn = re.search(r"```text\nsrc/popbandits/\n(.*?)```", text, re.DOTALL)
     assert drawn is not None
     listed = [re.sub(r"/$|\.py$", "", line.split()[0]) for line in drawn[1].splitlines() if re.match(r"  \w", line)]
     assert listed == names[::-1]

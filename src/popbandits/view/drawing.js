@@ -7,6 +7,11 @@ function drawFigure(place, figure) {
   const layout = figure.layout;
   Object.assign(layout, { paper_bgcolor: "transparent", plot_bgcolor: "transparent", font: { color: ink } });
   layout.modebar = { bgcolor: "transparent", color: line, activecolor: ink };
+  if (place.clientWidth < 480 && figure.data.some((trace) => trace.showlegend !== false)) {
+    // On a phone the legend has a line for each of its entries.
+    layout.margin.b += 80;
+    layout.height += 80;
+  }
   for (const name of Object.keys(layout)) {
     if (/^[xy]axis/.test(name)) Object.assign(layout[name], { gridcolor: line, zerolinecolor: line });
   }

@@ -3,7 +3,7 @@
 (() => {
   const draw = () => {
     for (const source of document.querySelectorAll("script[data-for]")) {
-      drawFigure(source.dataset.for, JSON.parse(source.textContent));
+      drawFigure(document.getElementById(source.dataset.for), JSON.parse(source.textContent));
     }
   };
   draw();
