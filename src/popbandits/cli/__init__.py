@@ -18,7 +18,9 @@ def main() -> None:
     except ModuleNotFoundError as missing:
         if debug or (missing.name or "").startswith("popbandits"):
             raise
-        sys.exit(f"popbandits: the command needs {missing.name}; install it with: pip install 'popbandits[cli]'")
+        told = f"popbandits: the command needs {missing.name}; install it with: pip install 'popbandits[cli]'"
+        print(told, file=sys.stderr)
+        sys.exit(2)
     try:
         app(arguments)
     except PopbanditsError as error:
