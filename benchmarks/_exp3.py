@@ -14,6 +14,7 @@ from popbandits.bandit import Request, UpperConfidenceBound, choose_batch
 from popbandits.population import Action, Decision, View
 from popbandits.strategies import PB2, believed
 from popbandits.strategies._copying import next_interval
+from popbandits.strategies._evidence import in_training
 from popbandits.strategies._pb2 import _warm_start
 
 _RATE, _FORGET = 0.3, 0.05
@@ -31,28 +32,36 @@ class MixPB2(PB2):
         if model is None or theta is None or not choice.any():
             return decision
         sources = {action.agent: action.source for action in decision.actions}
-        actions: list[Action] = []
-        for action in decision.actions:
-            kept = view.history.hparams(view.last[action.agent])
-            if action.hparams is None or (action.source == action.agent and action.hparams == kept):
-                actions.append(action)
-                continue
+        moved = [action for action in decision.actions if _moved(action, view)]
+        keepers = [action.agent for action in decision.actions if action not in moved and not action.stop]
+        posterior = model[0].while_training(in_training(view, keepers))
+        again: dict[int, Action] = {}
+        for action in moved:
             agent, t = action.agent, next_interval(view, action.agent)
             rng = generator(view.seed, "exp3", t, agent)
             units = {j: _drawn(view, j, rng) for j in np.flatnonzero(choice).tolist()}
 
             def snap(points: Floats, units: dict[int, float] = units) -> Floats:
-                moved = view.space.snap(points)
+                snapped = view.space.snap(points)
                 for j, unit in units.items():
-                    moved[:, j] = unit
-                return moved
+                    snapped[:, j] = unit
+                return snapped
 
-            bound = UpperConfidenceBound(self._beta(t, view.space.dim))
-            before = -1 if action.source is None else view.last[action.source]
-            request = Request(self._box(view, theta, agent, sources), before, bound, rng)
-            (point,) = choose_batch(model[0], [request], snap)
-            actions.append(action._replace(hparams=view.space.decode(point)))
-        return replace(decision, actions=tuple(actions))
+            if action.hparams is not None and action.source == agent:  # a scout: its numbers stay
+                point = snap(view.space.encode(action.hparams)[None, :])[0]
+            else:
+                bound = UpperConfidenceBound(self._beta(t, view.space.dim))
+                before = -1 if action.source is None else view.last[action.source]
+                request = Request(self._box(view, theta, agent, sources), before, bound, rng)
+                (point,) = choose_batch(posterior, [request], snap)
+            again[agent] = action._replace(hparams=view.space.decode(point))
+        return replace(decision, actions=tuple(again.get(action.agent, action) for action in decision.actions))
+
+
+def _moved(action: Action, view: View) -> bool:
+    if action.hparams is None:
+        return False
+    return action.source != action.agent or action.hparams != view.history.hparams(view.last[action.agent])
 
 
 def _drawn(view: View, j: int, rng: np.random.Generator) -> float:

@@ -41,7 +41,7 @@ def test_hostile_texts_are_shown_as_text(page: Any, address: str) -> None:
 def test_a_run_is_followed_while_it_trains(page: Any, address: str, looked_at: Path) -> None:
     code = (
         "import popbandits as pb; from tests import models\n"
-        f"pb.tune(models.Slow, models.SPACE, population=4, intervals=40, executor=pb.Inline(),"
+        f"pb.tune(models.Slow, models.SPACE, population=4, intervals=4000, executor=pb.Inline(),"
         f" directory={str(looked_at / 'live')!r})"
     )
     with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT) as training:
@@ -53,14 +53,17 @@ def test_a_run_is_followed_while_it_trains(page: Any, address: str, looked_at: P
             page.goto(f"{address}#live")
             first = reports_beyond(page, 0)
             assert reports_beyond(page, first) > first
-            # A page that nobody sees stands still, and catches up when it is looked at.
+            # A page that nobody sees asks for nothing, and catches up when it is looked at.
             page.evaluate("Object.defineProperty(document, 'hidden', {value: true, configurable: true})")
-            page.wait_for_timeout(1000)
+            page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+            asked: list[str] = []
+            page.on("request", lambda request: asked.append(request.url))
             asleep = int(page.locator("#page").get_attribute("data-reports"))
-            page.wait_for_timeout(1000)
-            assert int(page.locator("#page").get_attribute("data-reports")) == asleep
+            while len(pb.load(looked_at / "live").history) < asleep + 20:
+                page.wait_for_timeout(100)
+            assert asked == []
             page.evaluate("delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))")
-            assert reports_beyond(page, asleep) > asleep
+            assert reports_beyond(page, asleep + 19) > asleep
         finally:
             training.terminate()
 

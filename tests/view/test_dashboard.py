@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -93,6 +94,41 @@ def test_every_route_reads_and_nothing_else_and_is_guarded(port: int, path: str)
     assert ask(port, path, Origin=f"http://127.0.0.1:{port}")[0] == 200
 
 
+def test_what_runs_say_is_in_no_cache_and_our_files_are_sent_once(port: int) -> None:
+    for path in ("/api/runs", "/api/runs/one", "/api/runs/nothing", "/api/runs/one/history.csv"):
+        assert ask(port, path)[1]["cache-control"] == "no-store"
+    assert ask(port, "/", "POST")[1]["cache-control"] == "no-store"
+    _, headers, _ = ask(port, "/static/plotly.js")
+    assert headers["cache-control"] == "private, no-cache"
+    assert ask(port, "/static/plotly.js", If_None_Match=headers["etag"])[0] == 304
+
+
+def test_a_controller_that_comes_or_goes_is_seen_at_once(port: int, shelf: Path) -> None:
+    def state() -> str:
+        return str(json.loads(ask(port, "/api/runs/begun")[2])["state"])
+
+    code = (
+        "import popbandits as pb; from tests import models\n"
+        f"pb.tune(models.Slow, models.SPACE, population=2, intervals=999, directory={str(shelf / 'begun')!r})"
+    )
+    with subprocess.Popen([sys.executable, "-c", code]) as training:
+        while ask(port, "/api/runs/begun")[0] != 200 or state() != "running":
+            assert training.poll() is None
+        training.kill()
+        training.wait()
+    assert state() == "stopped"
+    shutil.rmtree(shelf / "begun")
+
+
+def test_errors_do_not_tell_where_runs_lie(port: int, shelf: Path) -> None:
+    (shelf / "broken").mkdir()
+    (shelf / "broken" / "run.sqlite").write_bytes(b"no log of ours, but long enough to be looked at" * 9)
+    for path in ("/api/runs", "/api/runs/broken"):
+        assert str(shelf) not in ask(port, path)[2]
+        assert "broken" in ask(port, path)[2]
+    shutil.rmtree(shelf / "broken")
+
+
 def test_the_list_has_runs_and_no_links_or_other_folders(port: int) -> None:
     (only,) = json.loads(ask(port, "/api/runs")[2])
     assert only["name"] == "one"
@@ -124,6 +160,7 @@ def test_a_log_that_grows_is_told_to_who_follows_it(port: int) -> None:
 
 def test_csv_has_no_formulas() -> None:
     text = as_csv({"=cmd()": ["+1", "-2", "@x", "safe"], "n": [1.5, -2.0, 3, None]})
+    assert as_csv({"a": ["b\r=c", "\r=d"]}) == 'a\n"b\n=c"\n"\'\n=d"\n'
     assert text.splitlines() == ["'=cmd(),n", "'+1,1.5", "'-2,-2.0", "'@x,3", "safe,"]
 
 
@@ -139,7 +176,11 @@ def test_another_address_needs_its_token(shelf: Path) -> None:
         cookie = headers["set-cookie"]
         assert "HttpOnly" in cookie
         assert "SameSite=Strict" in cookie
-        assert ask(port, "/api/runs", Cookie=cookie.split(";")[0])[0] == 200
+        assert headers["cache-control"] == "no-store"
+        assert "etag" not in headers
+        own = cookie.split(";")[0]
+        assert ask(port, "/api/runs", Cookie=own)[0] == 200
+        assert ask(port, "/api/runs", Cookie=f'a/b=1; j={{"a": 1}}; {own}')[0] == 200
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from popbandits._errors import OptionError, RunError
 from popbandits.cli._console import console
 from popbandits.run import RUNS, load
 from popbandits.view import comparison, number, report, text, write_png
-from popbandits.view.figures import FIGURES, compare_data, draw_compare
+from popbandits.view.figures import compare_data, draw_compare, drawn
 
 reports = typer.Typer()
 
@@ -30,9 +30,10 @@ def report_(
     Example: popbandits report runs/my-run --png figures
     """
     run = load(folder)
-    _write(output or folder / "report.html", report(run))
+    drawings = drawn(run)
+    _write(output or folder / "report.html", report(run, drawings))
     if png is not None:
-        _draw({name: draw(run) for name, draw in FIGURES.items()}, png)
+        _draw(drawings, png)
 
 
 @reports.command()

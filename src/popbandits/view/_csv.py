@@ -8,7 +8,7 @@ from typing import Any
 from popbandits._types import Hparams
 from popbandits.space import Space
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\n")
 
 
 def as_csv(columns: Mapping[str, Sequence[Any]]) -> str:
@@ -34,4 +34,7 @@ def schedule_as_csv(space: Space, schedule: Sequence[Hparams]) -> str:
 
 
 def _cell(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    if not isinstance(value, str):
+        return value
+    text = value.replace("\r\n", "\n").replace("\r", "\n")  # a lone return is not quoted, and some begin a row at it
+    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -20,19 +20,26 @@ def write_png(drawings: Mapping[str, Mapping[str, Any]], folder: Path) -> list[P
     try:
         from kaleido import write_fig_from_object_sync
         from kaleido.errors import ChromeNotFoundError
-    except ModuleNotFoundError:
-        raise OptionError("PNG files need kaleido; pip install 'popbandits[png]'") from None
+    except ImportError:
+        raise OptionError("PNG files need kaleido 1 or newer; pip install 'popbandits[png]'") from None
     shown = {folder / f"{name}.png": drawing for name, drawing in drawings.items() if drawing["data"]}
+    if not shown:
+        return []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # Without this word kaleido fetches MathJax from the network, which no text of ours needs.
-        write_fig_from_object_sync([_asked(*one) for one in shown.items()], kopts={"mathjax": False})
+        # Without the last word kaleido fetches MathJax from the network, which no text of ours needs.
+        write_fig_from_object_sync(
+            [_asked(*one) for one in shown.items()], cancel_on_error=True, kopts={"mathjax": False}
+        )
     except ChromeNotFoundError:
         raise OptionError(
             "PNG files need Chromium or Chrome, and none was found; on Debian and Ubuntu: apt-get install chromium"
         ) from None
     except OSError as error:
-        raise RunError(f"{folder} cannot be written: {error.strerror}") from None
+        raise RunError(f"figures cannot be written to {folder}: {error.strerror or 'drawing took too long'}") from None
+    missing = [path.name for path in shown if not path.exists()]
+    if missing:
+        raise RunError(f"the browser could not draw {', '.join(missing)}")
     return list(shown)
 
 

@@ -15,13 +15,17 @@ from popbandits._errors import OptionError
 from popbandits.run import Run
 from popbandits.view._beliefs import told
 from popbandits.view._format import number, text
-from popbandits.view.figures import FIGURES, compare_data, draw_compare, finished
+from popbandits.view.figures import compare_data, draw_compare, drawn, finished
 
 _ROWS = 200  # intervals of a schedule that are shown; the command `schedule` has them all
 
 
-def report(run: Run) -> str:
+def report(run: Run, drawings: Mapping[str, Mapping[str, Any]] | None = None) -> str:
     """Return the report of a run as HTML.
+
+    Args:
+        run: which.
+        drawings: its figures, where they are already drawn.
 
     Raises:
         OptionError: when plotly is not installed.
@@ -30,8 +34,7 @@ def report(run: Run) -> str:
     sections = [_summary(run, status)]
     if status["best"] is not None:
         sections.append(_schedule(run))
-    for name, draw in FIGURES.items():
-        drawing = draw(run)
+    for name, drawing in (drawings or drawn(run)).items():
         if drawing["data"]:
             sections.append(_figure(name, drawing))
     if run.failures:

@@ -260,7 +260,6 @@ class PPO:
         counters = {
             "steps": self.steps,
             "goal": self.goal,
-            "size": self.size,
             "episodes": list(self.episodes),
             "counts": [self.observations.count, self.returns.count],
             "random": self.rng.bit_generator.state,
@@ -286,7 +285,7 @@ class PPO:
         self.rollout = [{name: column[t] for name, column in kept.items()} for t in range(len(kept.get("mean", ())))]
         if self.rollout:
             self.rollout[-1]["ended"] = np.ones(self.count, bool)  # what comes next belongs to other episodes
-        self.size = counters["size"]
+        self.size = int(sum(row["real"].sum() for row in self.rollout))
 
 
 def _padded(column: Any, room: int) -> Any:

@@ -19,7 +19,7 @@ from popbandits._errors import PopbanditsError, RunError
 from popbandits.run import Run
 from popbandits.view._csv import as_csv, schedule_as_csv
 from popbandits.view.dashboard._guard import App, Guard
-from popbandits.view.dashboard._runs import Shelf, details, summary
+from popbandits.view.dashboard._runs import Mark, Shelf, details
 from popbandits.view.figures import FIGURES, finished
 
 _LOOK = 0.3  # seconds between two looks at a log, by one task for all pages that follow it
@@ -42,7 +42,12 @@ def make_app(directory: Path, hosts: frozenset[str], token: str | None = None) -
         hosts: the values of Host that are ours, such as "127.0.0.1:8765".
         token: asked for where it is not None.
     """
-    pages = _Pages(Shelf(directory))
+    shelf = Shelf(directory)
+    pages = _Pages(shelf)
+
+    async def sorry(_: Request, error: Exception) -> Response:
+        return JSONResponse({"error": shelf.told(error)}, status_code=404 if isinstance(error, RunError) else 400)
+
     routes = [
         Route("/", pages.index),
         Route("/static/{name}", pages.static),
@@ -53,12 +58,8 @@ def make_app(directory: Path, hosts: frozenset[str], token: str | None = None) -
         Route("/api/runs/{name}/history.csv", pages.history),
         Route("/api/runs/{name}/schedule.csv", pages.schedule),
     ]
-    app = Starlette(routes=routes, exception_handlers={PopbanditsError: _sorry})
+    app = Starlette(routes=routes, exception_handlers={PopbanditsError: sorry})
     return Guard(app, hosts, token)
-
-
-async def _sorry(_: Request, error: Exception) -> Response:
-    return JSONResponse({"error": str(error)}, status_code=404 if isinstance(error, RunError) else 400)
 
 
 class _Pages:
@@ -73,16 +74,7 @@ class _Pages:
         return _file(request.path_params["name"], request)
 
     async def runs(self, _: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(self._summaries))
-
-    def _summaries(self) -> list[dict[str, Any]]:
-        found = []
-        for name in self._shelf.names()[:200]:
-            try:
-                found.append(summary(self._shelf.run(name)))
-            except PopbanditsError as error:
-                found.append({"name": name, "error": str(error)})
-        return found
+        return JSONResponse(await run_in_threadpool(self._shelf.summaries))
 
     async def run(self, request: Request) -> Response:
         return await self._json(request.path_params["name"], "details", details)
@@ -100,18 +92,16 @@ class _Pages:
         return Response(text, media_type="application/json")
 
     async def history(self, request: Request) -> Response:
-        name = request.path_params["name"]
-        text = await run_in_threadpool(lambda: as_csv(self._shelf.run(name).history.columns()))
-        return _download(text, f"{name}-history.csv")
+        return await self._csv(request, "history", lambda run: as_csv(run.history.columns()))
 
     async def schedule(self, request: Request) -> Response:
+        return await self._csv(request, "schedule", lambda run: schedule_as_csv(run.settings.space, run.best.schedule))
+
+    async def _csv(self, request: Request, what: str, make: Callable[[Run], str]) -> Response:
         name = request.path_params["name"]
-
-        def made() -> str:
-            run = self._shelf.run(name)
-            return schedule_as_csv(run.settings.space, run.best.schedule)
-
-        return _download(await run_in_threadpool(made), f"{name}-schedule.csv")
+        text = await run_in_threadpool(self._shelf.made, name, f"{what}.csv", make)
+        headers = {"content-disposition": f'attachment; filename="{name}-{what}.csv"'}
+        return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
 
     async def events(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -119,52 +109,52 @@ class _Pages:
         followed = self._followed.setdefault(name, _Followed(self._shelf, name))
 
         async def stream() -> AsyncIterator[str]:
-            async for seq in followed.growing():
-                yield f"data: {seq}\n\n" if seq >= 0 else ": still here\n\n"
+            async for mark in followed.changing():
+                yield ": still here\n\n" if mark is None else f"data: {mark.length}\n\n"
 
         return StreamingResponse(stream(), media_type="text/event-stream")
 
 
 class _Followed:
-    """A log that pages follow: one task looks at it, however many pages there are, and only while there are any."""
+    """A run that pages follow: one task looks at it, however many pages there are, and only while there are any."""
 
     def __init__(self, shelf: Shelf, name: str) -> None:
         self._shelf, self._name = shelf, name
         self._readers = 0
-        self._seq = 0
+        self._mark: Mark | None = None
         self._changed = asyncio.Condition()
         self._looking: asyncio.Task[None] | None = None
 
-    async def growing(self) -> AsyncIterator[int]:
-        """Yield the number of events, at once and whenever it grows; −1 now and then, to keep the connection alive."""
+    async def changing(self) -> AsyncIterator[Mark | None]:
+        """Yield the run's mark, at once and whenever it changes; None now and then, to keep the connection alive."""
         self._readers += 1
-        if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(self._look())
         try:
-            seen = self._shelf.grown(self._name)
+            seen = self._mark = await run_in_threadpool(self._shelf.mark, self._name)
+            if self._looking is None or self._looking.done():
+                self._looking = asyncio.create_task(self._look())
             yield seen
             while True:
                 try:
                     async with self._changed:
-                        if self._seq <= seen:
+                        if self._mark == seen:
                             await asyncio.wait_for(self._changed.wait(), 15)
-                    if self._seq > seen:
-                        seen = self._seq
+                    if self._mark != seen:
+                        seen = self._mark
                         yield seen
                 except TimeoutError:
-                    yield -1
+                    yield None
         finally:
             self._readers -= 1
 
     async def _look(self) -> None:
         while self._readers:
             try:
-                seq = await run_in_threadpool(self._shelf.grown, self._name)
-            except RunError:
-                seq = self._seq  # a log that cannot be read now may be readable in a moment
-            if seq != self._seq:
+                mark = await run_in_threadpool(self._shelf.mark, self._name)
+            except PopbanditsError:
+                mark = self._mark  # a log that cannot be read now may be readable in a moment
+            if mark != self._mark:
                 async with self._changed:
-                    self._seq = seq
+                    self._mark = mark
                     self._changed.notify_all()
             await asyncio.sleep(_LOOK)
 
@@ -184,8 +174,3 @@ def _source(name: str) -> tuple[bytes, str]:
     package, path, _ = _FILES[name]
     source = resources.files(package).joinpath(path).read_bytes()
     return source, f'"{zlib.crc32(source):08x}"'
-
-
-def _download(text: str, name: str) -> Response:
-    headers = {"content-disposition": f'attachment; filename="{name}"'}
-    return Response(text, media_type="text/csv; charset=utf-8", headers=headers)

@@ -6,7 +6,6 @@ Origin is another's are refused, no CORS header is sent, and the page itself may
 
 import hmac
 from collections.abc import Awaitable, Callable, MutableMapping
-from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -58,7 +57,9 @@ class Guard:
         async def secured(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 own = message.get("headers", [])
-                kept = any(name == _NOT_KEPT[0] for name, _ in own)
+                if cookie:  # this answer and its address hold the token: no cache may have them
+                    own = [(name, value) for name, value in own if name not in (b"cache-control", b"etag")]
+                kept = any(name == b"cache-control" for name, _ in own)
                 message["headers"] = [*own, *_HEADERS, *cookie, *([] if kept else [_NOT_KEPT])]
             await send(message)
 
@@ -78,8 +79,9 @@ class Guard:
 
     def _knows(self, scope: Scope, headers: dict[str, str]) -> bool:
         assert self._token is not None
-        jar = SimpleCookie(headers.get("cookie", ""))
-        told = [*_asked(scope), *([jar[COOKIE].value] if COOKIE in jar else [])]
+        # By hand: cookies of other programs on this host come along, and not all are what a parser takes.
+        pairs = [part.strip().partition("=") for part in headers.get("cookie", "").split(";")]
+        told = [*_asked(scope), *(value for name, _, value in pairs if name == COOKIE)]
         return any(hmac.compare_digest(given.encode(), self._token.encode()) for given in told)
 
     def _cookie(self, scope: Scope) -> list[tuple[bytes, bytes]]:
@@ -94,6 +96,6 @@ def _asked(scope: Scope) -> list[str]:
 
 async def _answer(send: Send, status: int, text: str) -> None:
     body = (text + "\n").encode()
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), *_HEADERS]
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), *_HEADERS, _NOT_KEPT]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -1,4 +1,4 @@
-"""Runs as the page sees them: found by name in one folder, never through a link, read again when they have grown."""
+"""Runs as the page sees them: found by name in one folder, never through a link, read again when they have changed."""
 
 import os
 import re
@@ -6,26 +6,37 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from popbandits._errors import RunError
+from popbandits._errors import PopbanditsError, RunError
 from popbandits.run import Run, load
+from popbandits.run._lock import holder
 from popbandits.run._log import FILE, Log
 
+_LISTED = 200
+_REMEMBERED = 8
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
 
 
-@dataclass(frozen=True)
-class _Read:
-    """A run as it was with so many events, and what was made of it for the first page that asked."""
+class Mark(NamedTuple):
+    """What tells that a run has changed: its log has grown, or its controller has come or gone."""
 
     length: int
-    run: Run
+    active: bool
+
+
+@dataclass
+class _Known:
+    """A run as it was at a mark, and what was made of it; whoever holds the lock may bring it up to date."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    mark: Mark | None = None
+    run: Run | None = None
     made: dict[str, str] = field(default_factory=dict)
 
 
 class Shelf:
-    """The runs of a folder, read when they have grown and not for every page that asks.
+    """The runs of a folder, read when they have changed and not for every page that asks.
 
     Args:
         directory: the folder of run folders, or one run's own.
@@ -34,8 +45,9 @@ class Shelf:
     def __init__(self, directory: Path) -> None:
         self._directory = directory.resolve()
         self._alone = (self._directory / FILE).is_file()
-        self._read: dict[str, _Read] = {}
-        self._one = threading.Lock()  # fifty pages that ask at once are answered by one reading
+        self._known: dict[str, _Known] = {}
+        self._brief = threading.Lock()  # held for a look at the dict, never while a run is read
+        self._summaries: dict[str, tuple[Mark, dict[str, Any]]] = {}
 
     def names(self) -> list[str]:
         """Return the names of the runs, the newest first."""
@@ -55,36 +67,51 @@ class Shelf:
             raise RunError("there is no such run")
         return path
 
-    def grown(self, name: str) -> int:
-        """Return the number of events in a run's log."""
-        log = Log.open(self.folder(name))
+    def mark(self, name: str) -> Mark:
+        """Return what changes when a run does; a look that does not read the run."""
+        folder = self.folder(name)
+        log = Log.open(folder)
         try:
-            return log.length
+            return Mark(log.length, holder(folder) is not None)
         finally:
             log.close()
 
-    def run(self, name: str) -> Run:
-        """Return a run as it is now."""
-        with self._one:
-            return self._now(name).run
-
     def made(self, name: str, what: str, make: Callable[[Run], str]) -> str:
-        """Return a text that `make` makes of a run as it is now: made once, however many ask for it."""
-        with self._one:
-            now = self._now(name)
-            if what not in now.made:
-                now.made[what] = make(now.run)
-            return now.made[what]
+        """Return a text that `make` makes of a run as it is now: made once, however many pages ask for it."""
+        mark, known = self.mark(name), self._of(name)
+        with known.lock:
+            if known.mark != mark:
+                known.mark, known.run, known.made = mark, load(self.folder(name)), {}
+            assert known.run is not None
+            if what not in known.made:
+                known.made[what] = make(known.run)
+            return known.made[what]
 
-    def _now(self, name: str) -> _Read:
-        length = self.grown(name)
-        known = self._read.pop(name, None)
-        if known is None or known.length != length:
-            known = _Read(length, load(self.folder(name)))
-        self._read[name] = known  # the last asked for is the last to be forgotten
-        while len(self._read) > 8:
-            self._read.pop(next(iter(self._read)))
-        return known
+    def summaries(self) -> list[dict[str, Any]]:
+        """Return what the list shows of each run; a run that cannot be read says why."""
+        return [self._summary(name) for name in self.names()[:_LISTED]]
+
+    def told(self, error: Exception) -> str:
+        """Return what an error says, but for where the runs lie."""
+        return str(error).replace(f"{self._directory}/", "").replace(str(self._directory), self._directory.name)
+
+    def _summary(self, name: str) -> dict[str, Any]:
+        try:
+            mark = self.mark(name)
+            known = self._summaries.get(name)
+            if known is None or known[0] != mark:
+                self._summaries[name] = known = mark, summary(load(self.folder(name)))
+            return known[1]
+        except PopbanditsError as error:
+            return {"name": name, "error": self.told(error)}
+
+    def _of(self, name: str) -> _Known:
+        with self._brief:
+            known = self._known.pop(name, None) or _Known()
+            self._known[name] = known  # the last asked for is the last to be forgotten
+            while len(self._known) > _REMEMBERED:
+                self._known.pop(next(iter(self._known)))
+            return known
 
     def _is_run(self, path: Path) -> bool:
         return (

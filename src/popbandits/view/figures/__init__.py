@@ -29,6 +29,12 @@ FIGURES: dict[str, Callable[[Run], dict[str, Any]]] = {
 }
 """Name to the drawing of one run, in the order that they are shown."""
 
+
+def drawn(run: Run) -> dict[str, dict[str, Any]]:
+    """Return every drawing of a run."""
+    return {name: draw(run) for name, draw in FIGURES.items()}
+
+
 __all__ = [
     "FIGURES",
     "beliefs_data",
@@ -42,6 +48,7 @@ __all__ = [
     "draw_schedules",
     "draw_search",
     "draw_timeline",
+    "drawn",
     "finished",
     "learned_data",
     "lineage_data",

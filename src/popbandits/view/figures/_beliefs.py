@@ -9,7 +9,7 @@ from popbandits.run import Run
 from popbandits.space import Choice
 from popbandits.strategies import PB2, believed
 from popbandits.view.figures._lines import best_rows
-from popbandits.view.figures._style import band, colour, layout, line
+from popbandits.view.figures._style import band, colour, gaps, layout, line
 
 _GRID = 41
 _FRAMES = 12
@@ -66,7 +66,8 @@ def beliefs_data(run: Run) -> list[Belief]:
         interval = int(run.history.interval[:rows].max()) + 1
         along = {}
         for j, (name, param) in enumerate(params.items()):
-            units = np.unique(param.snap(np.linspace(0, 1, _GRID)))
+            steps = len(param.values) if isinstance(param, Choice) else _GRID
+            units = np.unique(param.snap(np.linspace(0, 1, steps)))
             grid = np.tile(centre, (len(units), 1))
             grid[:, j] = units
             mean, deviation = posterior.mean_and_deviation(grid, float(interval))
@@ -109,7 +110,7 @@ def _frame(belief: Belief) -> list[dict[str, Any]]:
     for j, (name, (x, mean, deviation)) in enumerate(belief.along.items()):
         axis = {"xaxis": "x" if j == 0 else f"x{j + 1}", "showlegend": False}
         if name in belief.choices:
-            bars = {"type": "data", "array": [2 * d for d in deviation]}
+            bars = {"type": "data", "array": gaps([2 * d for d in deviation])}
             traces.append(line(name, x, mean, colour(j)) | axis | {"mode": "markers", "error_y": bars})
             continue
         low = [m - 2 * d for m, d in zip(mean, deviation, strict=True)]

@@ -7,7 +7,8 @@ const FIGURES = {
 };
 let stream = null;
 let timer = null;
-let seen = () => {};
+let follow = () => {};
+let turn = 0;
 
 const make = (tag, text, attributes = {}) => {
   const element = document.createElement(tag);
@@ -46,12 +47,17 @@ let plotly = null;
 const plotlyLoaded = () => plotly ??= new Promise((loaded, failed) => {
   const script = make("script", null, { src: "/static/plotly.js" });
   script.onload = loaded;
-  script.onerror = () => failed(new Error("plotly.js could not be loaded"));
+  script.onerror = () => {
+    plotly = null;  // to be tried again with the next report
+    script.remove();
+    failed(new Error("plotly.js could not be loaded"));
+  };
   document.head.append(script);
 });
 
-const showRuns = async () => {
+const showRuns = async (current) => {
   const runs = await fetched("/api/runs");
+  if (!current()) return;
   const rows = runs.map((run) => {
     const link = make("a", run.name, { href: `#${encodeURIComponent(run.name)}` });
     if (run.error) return [link, run.error, "", "", ""];
@@ -67,17 +73,17 @@ const frame = (name) => {
   const heading = make("h2", name);
   const parts = {};
   for (const part of ["facts", "agents", "failures"]) parts[part] = make("section");
+  parts.trouble = make("p", null, { role: "alert" });
   const figures = make("section");
   for (const [figure, title] of Object.entries(FIGURES)) {
     const box = make("figure", null, { "data-figure": figure });
-    const plot = make("div", null, { role: "group", "aria-label": title });
-    box.append(plot);
+    box.append(make("div", null, { role: "group", "aria-label": title }), make("p", null, { role: "status" }));
     figures.append(box);
   }
   const downloads = make("p", "Download: ");
   const base = `/api/runs/${encodeURIComponent(name)}`;
   downloads.append(make("a", "history", { href: `${base}/history.csv` }), " · ", make("a", "schedule of the best", { href: `${base}/schedule.csv` }));
-  page.replaceChildren(heading, parts.facts, figures, parts.agents, parts.failures, downloads);
+  page.replaceChildren(heading, parts.trouble, parts.facts, figures, parts.agents, parts.failures, downloads);
   return { base, parts, figures };
 };
 
@@ -95,7 +101,19 @@ const showDetails = (run, parts) => {
   parts.failures.replaceChildren(...(told.length ? [make("h3", "Failures"), ...told] : []));
 };
 
-const showRun = async (name) => {
+const showFigure = async (box, path, current) => {
+  const [plot, trouble] = box.children;
+  try {
+    const figure = await fetched(path);
+    await plotlyLoaded();
+    if (!current()) return;
+    box.hidden = figure.data.length === 0;
+    if (!box.hidden) drawFigure(plot, figure);
+    trouble.textContent = "";
+  } catch (error) { trouble.textContent = `This figure cannot be shown: ${error.message}`; }
+};
+
+const showRun = async (name, current) => {
   const { base, parts, figures } = frame(name);
   let busy = false;
   let again = false;
@@ -107,40 +125,52 @@ const showRun = async (name) => {
       do {
         again = false;
         const run = await fetched(base);
+        if (!current()) return;
         showDetails(run, parts);
+        parts.trouble.textContent = "";
         live.textContent = `${run.reports} of ${run.budget} intervals`;
         page.dataset.reports = String(run.reports);
-        await plotlyLoaded();
         for (const box of figures.children) {
-          const figure = await fetched(`${base}/figures/${box.dataset.figure}`);
-          box.hidden = figure.data.length === 0;
-          if (!box.hidden) drawFigure(box.firstChild, figure);
+          if (document.hidden) { again = true; break; }
+          await showFigure(box, `${base}/figures/${box.dataset.figure}`, current);
         }
-      } while (again && !document.hidden);
+      } while (again && current() && !document.hidden);
+    } catch (error) {
+      if (current()) parts.trouble.textContent = `This cannot be shown: ${error.message}`;
     } finally { busy = false; }
   };
-  seen = () => { if (again && !document.hidden) refresh().catch(sorry); };
-  await refresh();
-  stream = new EventSource(`${base}/events`);
-  stream.onmessage = () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => refresh().catch(sorry), 100);
+  // Nor does it keep one of the few connections that a browser has for a host.
+  follow = () => {
+    stream?.close();
+    stream = null;
+    if (document.hidden) return;
+    stream = new EventSource(`${base}/events`);
+    stream.onmessage = () => {
+      clearTimeout(timer);
+      timer = setTimeout(refresh, 100);
+    };
   };
+  await refresh();
+  if (current()) follow();
 };
-
-const sorry = (error) => page.replaceChildren(make("p", `This cannot be shown: ${error.message}`, { role: "alert" }));
 
 const route = async () => {
+  turn += 1;
+  const mine = turn;
+  const current = () => mine === turn;  // a page that was left while it was fetched must not come back
+  clearTimeout(timer);
   stream?.close();
   stream = null;
-  seen = () => {};
+  follow = () => {};
   const name = decodeURIComponent(location.hash.slice(1));
   try {
-    await (name ? showRun(name) : showRuns());
-  } catch (error) { sorry(error); }
-  page.focus({ preventScroll: true });
+    await (name ? showRun(name, current) : showRuns(current));
+  } catch (error) {
+    page.replaceChildren(make("p", `This cannot be shown: ${error.message}`, { role: "alert" }));
+  }
+  if (current()) page.focus({ preventScroll: true });
 };
 addEventListener("hashchange", route);
-document.addEventListener("visibilitychange", () => seen());
+document.addEventListener("visibilitychange", () => follow());
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", route);
 await route();
