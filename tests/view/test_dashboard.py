@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -103,7 +104,7 @@ def test_what_runs_say_is_in_no_cache_and_our_files_are_sent_once(port: int) -> 
     assert ask(port, "/static/plotly.js", If_None_Match=headers["etag"])[0] == 304
 
 
-def test_a_controller_that_comes_or_goes_is_seen_at_once(port: int, shelf: Path) -> None:
+def test_a_controller_that_comes_or_goes_is_seen_though_the_log_does_not_grow(port: int, shelf: Path) -> None:
     def state() -> str:
         return str(json.loads(ask(port, "/api/runs/begun")[2])["state"])
 
@@ -116,6 +117,10 @@ def test_a_controller_that_comes_or_goes_is_seen_at_once(port: int, shelf: Path)
             assert training.poll() is None
         training.kill()
         training.wait()
+    for _ in range(100):
+        if state() == "stopped":
+            break
+        time.sleep(0.05)
     assert state() == "stopped"
     shutil.rmtree(shelf / "begun")
 
@@ -194,3 +199,17 @@ def test_what_cannot_be_served_is_told_in_one_sentence(arguments: list[str], tol
     assert done.returncode == 2
     assert told in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_pages_that_come_and_go_leave_no_error_behind(shelf: Path) -> None:
+    command = [*COMMAND, "dashboard", str(shelf), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        port = int(process.stdout.readline().strip().rstrip("/").rpartition(":")[2])
+        for _ in range(20):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+            connection.request("GET", "/api/runs/one/events")
+            with closing(connection), connection.getresponse() as answer:
+                assert answer.readline().startswith(b"data:")
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=20)[1] == ""

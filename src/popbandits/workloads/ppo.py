@@ -304,7 +304,7 @@ class BipedalWalker(PPO):
     """BipedalWalker: solved at a return of 300; an episode has up to 1,600 steps."""
 
     environment = "BipedalWalker-v3"
-    count = 16
+    count = 20
 
 
 class Hopper(PPO):

@@ -120,31 +120,31 @@ class _Followed:
 
     def __init__(self, shelf: Shelf, name: str) -> None:
         self._shelf, self._name = shelf, name
-        self._readers = 0
         self._mark: Mark | None = None
-        self._changed = asyncio.Condition()
+        self._readers: set[asyncio.Event] = set()  # each page's own, so that one which goes leaves no lock behind
         self._looking: asyncio.Task[None] | None = None
 
     async def changing(self) -> AsyncIterator[Mark | None]:
         """Yield the run's mark, at once and whenever it changes; None now and then, to keep the connection alive."""
-        self._readers += 1
+        changed = asyncio.Event()
+        self._readers.add(changed)
         try:
             seen = self._mark = await run_in_threadpool(self._shelf.mark, self._name)
             if self._looking is None or self._looking.done():
                 self._looking = asyncio.create_task(self._look())
             yield seen
             while True:
-                try:
-                    async with self._changed:
-                        if self._mark == seen:
-                            await asyncio.wait_for(self._changed.wait(), 15)
-                    if self._mark != seen:
-                        seen = self._mark
-                        yield seen
-                except TimeoutError:
-                    yield None
+                changed.clear()
+                if self._mark == seen:
+                    try:
+                        await asyncio.wait_for(changed.wait(), 15)
+                    except TimeoutError:
+                        yield None
+                        continue
+                seen = self._mark
+                yield seen
         finally:
-            self._readers -= 1
+            self._readers.discard(changed)
 
     async def _look(self) -> None:
         while self._readers:
@@ -153,9 +153,9 @@ class _Followed:
             except PopbanditsError:
                 mark = self._mark  # a log that cannot be read now may be readable in a moment
             if mark != self._mark:
-                async with self._changed:
-                    self._mark = mark
-                    self._changed.notify_all()
+                self._mark = mark
+                for changed in self._readers:
+                    changed.set()
             await asyncio.sleep(_LOOK)
 
 

@@ -3,6 +3,7 @@
 import os
 import re
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from popbandits.run._log import FILE, Log
 
 _LISTED = 200
 _REMEMBERED = 8
+_FRESH = 0.2  # seconds that a look at a log serves: fifty pages ask eight things each after every report
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
 
 
@@ -47,6 +49,7 @@ class Shelf:
         self._alone = (self._directory / FILE).is_file()
         self._known: dict[str, _Known] = {}
         self._brief = threading.Lock()  # held for a look at the dict, never while a run is read
+        self._marks: dict[str, tuple[float, Mark]] = {}
         self._summaries: dict[str, tuple[Mark, dict[str, Any]]] = {}
 
     def names(self) -> list[str]:
@@ -72,13 +75,18 @@ class Shelf:
         folder = self.folder(name)
         log = Log.open(folder)
         try:
-            return Mark(log.length, holder(folder) is not None)
+            found = Mark(log.length, holder(folder) is not None)
         finally:
             log.close()
+        self._marks[name] = time.monotonic(), found
+        return found
 
     def made(self, name: str, what: str, make: Callable[[Run], str]) -> str:
         """Return a text that `make` makes of a run as it is now: made once, however many pages ask for it."""
-        mark, known = self.mark(name), self._of(name)
+        when, mark = self._marks.get(name, (0.0, None))
+        if mark is None or time.monotonic() - when > _FRESH:
+            mark = self.mark(name)
+        known = self._of(name)
         with known.lock:
             if known.mark != mark:
                 known.mark, known.run, known.made = mark, load(self.folder(name)), {}
