@@ -1,5 +1,6 @@
 """Serving the dashboard: on this machine only, unless another address is asked for, and then with a token."""
 
+import os
 import secrets
 import socket
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 from popbandits._errors import OptionError
 from popbandits.view.dashboard._app import make_app
 
+_POLITE = 10
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -30,6 +32,7 @@ def serve(directory: Path, host: str = "127.0.0.1", port: int = 8765) -> None:
     token = None if host in _LOOPBACK else secrets.token_urlsafe(24)
     shown = f"[{host}]" if ":" in host else host
     print(f"http://{shown}:{number}/{'' if token is None else f'?token={token}'}", flush=True)
+    os.nice(_POLITE)  # whoever looks on must not slow down what is looked at
     config = uvicorn.Config(
         make_app(directory, hosts, token), log_level="warning", lifespan="off", timeout_graceful_shutdown=1
     )
