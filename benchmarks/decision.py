@@ -65,7 +65,7 @@ def rays(rows: int, repeats: int) -> float:
 
 def against_ray(quick: bool) -> None:
     """Print the time for one agent chosen, ours and Ray's."""
-    print(f"\none agent chosen, d = {DIM}, 8 agents of which 2 copy, 2 more explore: whole decision / 2 against Ray's")
+    print(f"\none agent chosen, d = {DIM}, 8 agents of which 2 copy, 2 more scout: whole decision / 2 against Ray's")
     print(f"{'rows':>6} {'popbandits':>12} {'Ray':>12} {'ratio':>8}")
     ours(80, repeats=2)
     for rows, repeats in ((80, 15), (304, 7), (1000, 5)):
