@@ -129,8 +129,9 @@ class _Followed:
         changed = asyncio.Event()
         self._readers.add(changed)
         try:
-            seen = self._mark = await run_in_threadpool(self._shelf.mark, self._name)
+            seen = await run_in_threadpool(self._shelf.mark, self._name)
             if self._looking is None or self._looking.done():
+                self._mark = seen  # while the task looks, only it may: it tells the others
                 self._looking = asyncio.create_task(self._look())
             yield seen
             while True:
