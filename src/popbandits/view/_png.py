@@ -19,7 +19,13 @@ def write_png(drawings: Mapping[str, Mapping[str, Any]], folder: Path) -> list[P
     """
     try:
         from kaleido import write_fig_from_object_sync
-        from kaleido.errors import ChromeNotFoundError
+        from kaleido.errors import (
+            BrowserClosedError,
+            BrowserFailedError,
+            ChromeNotFoundError,
+            JavascriptError,
+            KaleidoError,
+        )
     except ImportError:
         raise OptionError("PNG files need kaleido 1 or newer; pip install 'popbandits[png]'") from None
     shown = {folder / f"{name}.png": drawing for name, drawing in drawings.items() if drawing["data"]}
@@ -37,9 +43,8 @@ def write_png(drawings: Mapping[str, Mapping[str, Any]], folder: Path) -> list[P
         ) from None
     except OSError as error:
         raise RunError(f"figures cannot be written to {folder}: {error.strerror or 'drawing took too long'}") from None
-    missing = [path.name for path in shown if not path.exists()]
-    if missing:
-        raise RunError(f"the browser could not draw {', '.join(missing)}")
+    except (KaleidoError, JavascriptError, BrowserFailedError, BrowserClosedError) as error:
+        raise RunError(f"the browser could not draw the figures: {error}") from None
     return list(shown)
 
 
