@@ -34,7 +34,8 @@ class MixPB2(PB2):
         sources = {action.agent: action.source for action in decision.actions}
         moved = [action for action in decision.actions if _moved(action, view)]
         keepers = [action.agent for action in decision.actions if action not in moved and not action.stop]
-        posterior = model[0].while_training(in_training(view, keepers))
+        kept = {agent: view.history.points[view.last[agent]] for agent in keepers}
+        posterior = model[0].while_training(in_training(view, kept, sources))
         again: dict[int, Action] = {}
         for action in moved:
             agent, t = action.agent, next_interval(view, action.agent)

@@ -42,6 +42,7 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "pbt": pb.PBT,
     "pbt-2017": lambda: pb.PBT(resample_probability=0.0),
     "uniform": lambda: pb.PBT(resample_probability=1.0),
+    "uniform, half": lambda: pb.PBT(resample_probability=1.0, quantile=0.5),  # copies as many as PB2 does
     "paper": pb.PB2.paper,
     "pb2": pb.PB2,
     "paper + lineage noise": lambda: pb.PB2.paper(lineage_noise=True),
@@ -74,7 +75,7 @@ PROBLEMS: dict[str, tuple[Callable[[int], Problem], float]] = {
     "held-out-mixed": (lambda seed: Mixed(seed=seed + 1000), 1.0),
 }
 
-_BASELINES = ["random", "pbt", "pbt-2017", "uniform"]
+_BASELINES = ["random", "pbt", "pbt-2017", "uniform", "uniform, half"]
 _ABLATED = ["peak-3d", "peak-jumps", "noisy-sgd", "gp-unlearnable", "peak-6d"]
 _VARIANTS = [name for name in STRATEGIES if name.startswith(("paper", "pb2")) and "EXP3" not in name]
 

@@ -155,22 +155,22 @@ class TestBayesOpt:
         assert sorted(errors)[2] < 0.01
 
 
-def test_the_worse_half_of_the_middle_scouts_and_keeps_its_weights() -> None:
+def test_the_worse_half_of_the_middle_copies_and_scouts() -> None:
     pop = pb.Population({"x": (0.0, 1.0), "y": (0.0, 1.0)}, strategy=pb.PB2(), size=8, intervals=8, seed=0)
     actions = pop.start()
     scouted: list[Any] = []
     while actions:
-        before = {action.agent: action.hparams for action in actions}
         released = []
         for action in actions:
             released += pop.tell(action.agent, float(action.agent))  # agents 0 and 1 are the worst, 6 and 7 the best
-        in_place = {
-            action.agent: action.hparams
-            for action in released
-            if action.source == action.agent and action.hparams != before[action.agent]
-        }
-        assert set(in_place) <= {2, 3}
-        scouted += list(in_place.values())
         actions = [action for action in released if not action.stop]
+        copies = {action.agent: action for action in actions if action.source != action.agent}
+        assert not actions or set(copies) == {0, 1, 2, 3}
+        assert {action.source for action in copies.values()} <= {6, 7}
+        scouted += [action.hparams for agent, action in copies.items() if agent in (2, 3)]
     assert len(scouted) == 2 * 7
     assert max(point["x"] for point in scouted) - min(point["x"] for point in scouted) > 0.5
+
+
+def test_where_nobody_is_replaced_nobody_scouts() -> None:
+    assert after([1.0, 2.0, 3.0, 4.0], pb.PB2(quantile=0.0)) == [0, 1, 2, 3]

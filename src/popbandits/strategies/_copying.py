@@ -49,10 +49,12 @@ class CopyStep:
     Args:
         sources: for each due agent, whose weights it trains next: its own, a donor's, or None for fresh ones.
         middle: the agents of the whole population that neither copy nor may be copied, the worst first.
+        donors: the agents that may be copied, the worst first.
     """
 
     sources: dict[int, int | None]
     middle: tuple[int, ...] = ()
+    donors: tuple[int, ...] = ()
 
 
 def copy_step(view: View, due: tuple[int, ...], quantile: float) -> CopyStep:
@@ -74,11 +76,14 @@ def copy_step(view: View, due: tuple[int, ...], quantile: float) -> CopyStep:
     ranked = sorted((finite[i] for i in shuffled), key=lambda agent: scores[agent])
     at_each_end = max(1, int(quantile * len(reported))) if quantile > 0 else 0
     bottom = set(ranked[: min(max(0, at_each_end - len(lost)), len(ranked) // 2)]) | set(lost)
-    top = ranked[-min(max(1, at_each_end), len(ranked) - (len(bottom) - len(lost))) :]
-    sources: dict[int, int | None] = {}
-    for agent in due:
-        sources[agent] = agent
-        if agent in bottom:
-            rng = generator(view.seed, "donor", next_interval(view, agent) - 1, agent)
-            sources[agent] = int(top[int(rng.integers(len(top)))])
-    return CopyStep(sources, tuple(agent for agent in ranked if agent not in bottom and agent not in top))
+    top = tuple(ranked[-min(max(1, at_each_end), len(ranked) - (len(bottom) - len(lost))) :])
+    sources: dict[int, int | None] = {
+        agent: draw_donor(view, agent, top) if agent in bottom else agent for agent in due
+    }
+    return CopyStep(sources, tuple(agent for agent in ranked if agent not in bottom and agent not in top), top)
+
+
+def draw_donor(view: View, agent: int, donors: tuple[int, ...]) -> int:
+    """Return whom an agent that is replaced copies: one of the donors, uniformly."""
+    rng = generator(view.seed, "donor", next_interval(view, agent) - 1, agent)
+    return int(donors[int(rng.integers(len(donors)))])

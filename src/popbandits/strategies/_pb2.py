@@ -1,8 +1,8 @@
 """Population-Based Bandits (PB2): copy the best, and let a time-varying GP bandit choose the hparams.
 
-One decision: rank and copy (`_copying`), gather the evidence (`_evidence`), fit the GP and its block length, condition
-on the agents that keep their hparams, then choose for one agent after another within its region (`_region`). Some
-agents that keep their weights scout: they try the best of a few random points of the whole space.
+One decision: rank and copy (`_copying`), gather the evidence (`_evidence`), fit the GP and its block length, let some
+copies scout (the best of a few random points of the whole space), condition on these and on the agents that keep their
+hparams, then choose for one agent after another within its region (`_region`).
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from popbandits.population import Action, Decision, History, View
 from popbandits.space import Space
 from popbandits.strategies._beliefs import edge_over_chance
 from popbandits.strategies._checks import check_number, options
-from popbandits.strategies._copying import copy_step, keep, next_interval, spent, start_at_random, stop
+from popbandits.strategies._copying import copy_step, draw_donor, keep, next_interval, spent, start_at_random, stop
 from popbandits.strategies._evidence import Evidence, finished, in_training
 from popbandits.strategies._region import region
 
@@ -35,8 +35,8 @@ class PB2:
 
     Args:
         quantile: the share of agents replaced after each interval, and the share they copy from.
-        explore: who gets new hparams: "copied" agents; "middle", also the worse half of those that neither copy nor
-            lead, which keep their weights and scout the whole space; or "all".
+        explore: who gets new hparams: "copied" agents; "middle", also the worse half of those between the worst and
+            the best, which are replaced too and scout the whole space; or "all".
         beta: how bold: a number, "paper" (0.2 + max(0, log 0.4 t)) or "theorem" (with the regret guarantee).
         omega: how fast the past is forgotten, from 0 (never) to 1 (at once); None to learn it.
         window: the newest rows the model looks at; bounds the cost of a decision.
@@ -96,19 +96,20 @@ class PB2:
             return Decision(tuple(stop(agent) for agent in due), view.notes)
         step = copy_step(view, live, self.quantile)
         explorers = [agent for agent in live if step.sources[agent] != agent or self.explore == "all" or view.size == 1]
-        # The better half of the middle keeps its hparams: under noise, one of those may be the best of all.
-        worse_half = step.middle[: max(1, len(step.middle) // 2)] if self.explore == "middle" else ()
-        scouts = [agent for agent in worse_half if agent in live and agent not in explorers]
+        # The better half of the middle goes on undisturbed: under noise, one of those may be the best of all.
+        worse_half = step.middle[: max(1, len(step.middle) // 2)] if self.explore == "middle" and self.quantile else ()
+        scouts = [agent for agent in worse_half if agent in live]
+        sources = step.sources | {agent: draw_donor(view, agent, step.donors) for agent in scouts}
         movers = [*explorers, *scouts]
         keepers = [agent for agent in live if agent not in movers]
         actions = {agent: keep(view, agent) for agent in keepers}
         notes = dict(view.notes)
         points = np.zeros((len(movers), view.space.dim))
         if movers and view.space.dim:
-            points, learned = self._choose(view, explorers, scouts, step.sources, keepers)
+            points, learned = self._choose(view, explorers, scouts, sources, keepers)
             notes |= learned
         for agent, point in zip(movers, points, strict=True):
-            actions[agent] = Action(agent, view.space.decode(point), step.sources[agent])
+            actions[agent] = Action(agent, view.space.decode(point), sources[agent])
         return Decision(tuple(actions.get(agent, stop(agent)) for agent in due), notes)
 
     def _kernel(self, space: Space) -> Kernel:
@@ -148,7 +149,10 @@ class PB2:
         if not explorers:
             return np.array(scouted), learned
         believed = posterior
-        posterior = posterior.while_training(in_training(view, keepers))
+        decided = {agent: view.history.points[view.last[agent]] for agent in keepers} | dict(
+            zip(scouts, scouted, strict=True)
+        )
+        posterior = posterior.while_training(in_training(view, decided, sources))
         requests = [
             Request(
                 self._box(view, theta, agent, sources),
