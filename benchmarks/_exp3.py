@@ -13,7 +13,7 @@ from popbandits._types import Floats
 from popbandits.bandit import Request, UpperConfidenceBound, choose_batch
 from popbandits.population import Action, Decision, View
 from popbandits.strategies import PB2, believed
-from popbandits.strategies._copying import next_interval
+from popbandits.strategies._copying import copy_step, next_interval
 from popbandits.strategies._evidence import in_training
 from popbandits.strategies._pb2 import _warm_start
 
@@ -32,6 +32,7 @@ class MixPB2(PB2):
         if model is None or theta is None or not choice.any():
             return decision
         sources = {action.agent: action.source for action in decision.actions}
+        worst = copy_step(view, due, self.quantile)
         moved = [action for action in decision.actions if _moved(action, view)]
         keepers = [action.agent for action in decision.actions if action not in moved and not action.stop]
         kept = {agent: view.history.points[view.last[agent]] for agent in keepers}
@@ -48,7 +49,7 @@ class MixPB2(PB2):
                     snapped[:, j] = unit
                 return snapped
 
-            if action.hparams is not None and action.source == agent:  # a scout: its numbers stay
+            if action.hparams is not None and worst.sources[agent] == agent:  # a scout: its numbers stay
                 point = snap(view.space.encode(action.hparams)[None, :])[0]
             else:
                 bound = UpperConfidenceBound(self._beta(t, view.space.dim))

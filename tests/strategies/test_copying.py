@@ -9,7 +9,7 @@ from popbandits.population import Population
 from tests.drive import make
 
 
-def after(scores: list[float], strategy: pb.PBT | None = None, seed: int = 0) -> list[int | None]:
+def after(scores: list[float], strategy: pb.PBT | pb.PB2 | None = None, seed: int = 0) -> list[int | None]:
     """Whose weights each agent trains after one interval with these scores."""
     population = make(strategy or pb.PBT(), len(scores), 9, seed=seed)
     population.start()

@@ -1,0 +1,80 @@
+"""Whether a population that shrinks when the acquisition has little left to gain pays: the PB2 paper's future work.
+
+    python -m benchmarks.adaptive [--seeds N]
+
+A run begins with 8 agents. A copy is not made, and its agent retires, when the deviation of the gain at the hparams
+chosen for it is below a share of the deviation before anything was known: the bonus that the bound would pay for
+trying them is small. Beside it, populations of fixed sizes. What counts is the regret for the intervals trained.
+"""
+
+import argparse
+import os
+from dataclasses import dataclass, replace
+from functools import partial
+from multiprocessing import get_context
+
+import numpy as np
+
+from popbandits.population import Action, Decision, View
+from popbandits.problems import FAMILIES, Cell, simulate
+from popbandits.strategies import PB2, believed
+
+SIZE, LEAST, INTERVALS = 8, 2, 20  # agents at first and at the least
+SHARES = (0.2, 0.3, 0.4)
+PROBLEMS = ("peak-3d", "peak-static", "peak-jumps")
+
+
+@dataclass(frozen=True)
+class ShrinkingPB2(PB2):
+    """PB2 whose agents retire when there is little to be learned from a copy of the best."""
+
+    share: float = 0.7
+
+    def decide(self, view: View, due: tuple[int, ...]) -> Decision:
+        there = tuple(row if agent in due else -1 for agent, row in enumerate(view.last))  # the retired are not ranked
+        decision = super().decide(replace(view, last=there), due)
+        model = believed(self, view.history, len(view.history), decision.notes, view.size)
+        if model is None:
+            return decision
+        posterior, _ = model
+        actions: list[Action] = []
+        left = sum(not action.stop for action in decision.actions)
+        for action in decision.actions:
+            if action.hparams is not None and action.source != action.agent and left > LEAST:
+                point = view.space.encode(action.hparams)[None, :]
+                t = float(view.history.interval[view.last[action.agent]]) + 1.0
+                _, deviation = posterior.mean_and_deviation(point, t)
+                if deviation[0] < self.share * np.sqrt(posterior.theta.signal):
+                    left -= 1
+                    actions.append(Action(action.agent, None, None, stop=True))
+                    continue
+            actions.append(action)
+        return replace(decision, actions=tuple(actions))
+
+
+def _one(problem: str, size: int, share: float, seed: int) -> tuple[float, int]:
+    make, noise = FAMILIES[problem]
+    strategy = ShrinkingPB2(share=share) if share else PB2()
+    outcome = simulate(make(seed), strategy, size=size, intervals=INTERVALS, seed=seed, noise=noise)
+    return outcome.regret, len(outcome.history)
+
+
+def main(seeds: int) -> None:
+    """Print regret and intervals trained, for fixed sizes and for thresholds."""
+    os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+    fixed = [(f"{size} agents", size, 0.0) for size in (3, 4, 6, 8)]
+    shrinking = [(f"8, retire below {share}", SIZE, share) for share in SHARES]
+    with get_context("spawn").Pool(2) as pool:
+        for problem in PROBLEMS:
+            print(f"\n| {problem}, {seeds} seeds | intervals trained | regret |\n|---|---|---|")
+            for name, size, share in fixed + shrinking:
+                outcomes = pool.map(partial(_one, problem, size, share), range(seeds), chunksize=2)
+                cell = Cell(name, problem, tuple(regret for regret, _ in outcomes))
+                trained = np.mean([reports for _, reports in outcomes])
+                print(f"| {name} | {trained:.0f} | {cell.mean:.3f} ± {cell.half_width:.3f} |", flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=40)
+    main(parser.parse_args().seeds)
