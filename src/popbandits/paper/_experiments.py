@@ -23,6 +23,7 @@ class Experiment:
         unit: "steps" of environments, or "images".
         seeds: how many the paper has.
         slowest: units a second below which an agent is taken to hang, and its interval is begun anew.
+        trainer: the revision of its trainer: raised by a change after which results cannot be compared with earlier ones.
         changes: parameters of the space that differ from the task's own.
         starts: how many trials ASHA begins with, by population size.
         paper: the paper's median of the best agent, by task and population, then by method.
@@ -37,11 +38,13 @@ class Experiment:
     unit: str
     seeds: int
     slowest: float
+    trainer: int = 1
     changes: Mapping[str, Int | Float] = field(default_factory=dict)
     starts: Mapping[int, int] = field(default_factory=dict)
     paper: Mapping[tuple[str, int], Mapping[str, float]] = field(default_factory=dict)
 
 
+_PPO_TRAINER = 2  # a batch that a copy takes over is valued by what followed it, not by the copy's first observation
 _PPO = {name.rpartition("-")[0]: ("popbandits.workloads.ppo", found) for name, found in PPO_TASKS.items()}
 _ATARI = {
     name.rpartition("-")[0]: ("popbandits.workloads.impala", found)
@@ -60,6 +63,7 @@ _ALL = (
         "steps",
         10,
         500,
+        _PPO_TRAINER,
         starts={4: 18, 8: 48},
         paper={
             ("BipedalWalker", 4): {"rs": 234, "bo": 133, "asha": 236, "pbt": 223, "pb2-paper": 276},
@@ -80,6 +84,7 @@ _ALL = (
         "steps",
         10,
         500,
+        _PPO_TRAINER,
         changes={"batch_size": Int(5000, 200_000)},
         starts={4: 18},
         paper={("BipedalWalker", 4): {"pbt": -12, "pb2-paper": 203}},
@@ -94,6 +99,7 @@ _ALL = (
         "steps",
         10,
         500,
+        _PPO_TRAINER,
     ),
     Experiment(
         "impala",

@@ -39,9 +39,14 @@ class Result:
     settings: dict[str, Any]
     versions: dict[str, str]
 
+    @property
+    def current(self) -> bool:
+        """Whether it was made by the trainer as it is now."""
+        return self.versions.get("trainer", "1") == str(EXPERIMENTS[self.cell.experiment].trainer)
+
 
 def run_cell(cell: Cell, executor: Executor, *, runs: Path, results: Path) -> Result:
-    """Train a cell, or go on with it, and write its result; a cell that has one is read, not run.
+    """Train a cell, or go on with it, and write its result; a cell that has one of today's trainer is read, not run.
 
     Args:
         cell: which.
@@ -50,8 +55,8 @@ def run_cell(cell: Cell, executor: Executor, *, runs: Path, results: Path) -> Re
         results: the folder of results.
     """
     file = cell.result_file(results)
-    if file.exists():
-        return _read(file)
+    if file.exists() and (found := _read(file)).current:
+        return found
     folder = runs / cell.experiment / cell.name
     if (folder / "run.sqlite").exists():
         run = resume(folder, executor=executor)
@@ -61,7 +66,7 @@ def run_cell(cell: Cell, executor: Executor, *, runs: Path, results: Path) -> Re
     file.parent.mkdir(parents=True, exist_ok=True)
     beside = file.with_suffix(".new")
     beside.write_text(json.dumps(asdict(result), indent=1) + "\n")
-    beside.rename(file)
+    beside.replace(file)
     shutil.rmtree(folder)
     return _read(file)
 
@@ -88,7 +93,8 @@ def _result(cell: Cell, run: Run) -> Result:
         round(_steps(run, trained)),
         round(float(gaps[gaps < 600].sum()), 1),  # a longer gap is one between two sittings
         run.settings.to_json(),
-        {name: importlib.metadata.version(name) for name in _PACKAGES} | {"date": time.strftime("%Y-%m-%d")},
+        {name: importlib.metadata.version(name) for name in _PACKAGES}
+        | {"trainer": str(EXPERIMENTS[cell.experiment].trainer), "date": time.strftime("%Y-%m-%d")},
     )
 
 

@@ -218,19 +218,24 @@ class PPO:
         self.steps += taken
         self.size += taken
 
-    def _learn(self, hparams: Hparams) -> None:
-        """Learn from the rollout, and forget it."""
+    def transitions(self, lam: float) -> dict[str, Any]:
+        """Return what the rollout taught, a row for each real step: what `loss` needs, advantages as estimated."""
         columns = {name: np.stack([row[name] for row in self.rollout]) for name in self.rollout[0]}
         # The weights are those that acted, so what acting does not need is worked out here, for all steps at once.
         seen = np.concatenate([columns["observation"], self.observations(self.now)[None]])
         values = forward(np, self.weights["value"], seen)[..., 0]
-        gain = advantages(columns["reward"], values, columns["terminated"], columns["ended"], hparams["gae_lambda"])
+        gain = advantages(columns["reward"], values, columns["terminated"], columns["ended"], lam)
         real = columns["real"].ravel()
         flat = {name: columns[name].reshape(real.size, -1)[real] for name in ("observation", "action")}
         density = log_density(np, columns["action"], columns["mean"], self.weights["log_std"])
         flat["log_density"] = density.ravel()[real]
         flat["target"] = (gain + values[:-1]).ravel()[real]
-        gain = gain.ravel()[real]
+        return flat | {"advantage": gain.ravel()[real]}
+
+    def _learn(self, hparams: Hparams) -> None:
+        """Learn from the rollout, and forget it."""
+        flat = self.transitions(hparams["gae_lambda"])
+        gain = flat["advantage"]
         flat["advantage"] = (gain - gain.mean()) / (gain.std() + 1e-8)
         n = len(gain)
         room = ROOM
@@ -260,6 +265,7 @@ class PPO:
             arrays |= {f"{name}-mean": normaliser.mean, f"{name}-square": normaliser.square}
         for name in self.rollout[0] if self.rollout else ():
             arrays[f"rollout-{name}"] = np.stack([row[name] for row in self.rollout])
+        arrays["next"] = self.observations(self.now)
         np.savez(path / "agent.npz", **arrays)
         counters = {
             "steps": self.steps,
@@ -288,7 +294,20 @@ class PPO:
         kept = {name.removeprefix("rollout-"): column for name, column in arrays.items() if name.startswith("rollout-")}
         self.rollout = [{name: column[t] for name, column in kept.items()} for t in range(len(kept.get("mean", ())))]
         if self.rollout:
-            self.rollout[-1]["ended"] = np.ones(self.count, bool)  # what comes next belongs to other episodes
+            # What comes next belongs to other episodes, but what was saved must still be valued by what followed it.
+            every, nothing = np.ones(self.count, bool), np.zeros_like(self.rollout[-1]["action"])
+            self.rollout[-1]["ended"] = every
+            self.rollout.append(
+                {
+                    "observation": arrays["next"],
+                    "action": nothing,
+                    "mean": nothing,
+                    "reward": np.zeros(self.count, np.float32),
+                    "terminated": ~every,
+                    "ended": every,
+                    "real": ~every,
+                }
+            )
         self.size = int(sum(row["real"].sum() for row in self.rollout))
 
 
