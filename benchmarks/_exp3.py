@@ -15,7 +15,7 @@ from popbandits.population import Action, Decision, View
 from popbandits.strategies import PB2, believed
 from popbandits.strategies._copying import copy_step, next_interval
 from popbandits.strategies._evidence import in_training
-from popbandits.strategies._pb2 import _warm_start
+from popbandits.strategies._pb2 import _SCOUTED, _warm_start
 
 _RATE, _FORGET = 0.3, 0.05
 
@@ -35,10 +35,10 @@ class MixPB2(PB2):
         worst = copy_step(view, due, self.quantile)
         moved = [action for action in decision.actions if _moved(action, view)]
         keepers = [action.agent for action in decision.actions if action not in moved and not action.stop]
-        kept = {agent: view.history.points[view.last[agent]] for agent in keepers}
-        posterior = model[0].while_training(in_training(view, kept, sources))
+        posterior = model[0].while_training(in_training(view, keepers))
         again: dict[int, Action] = {}
-        for action in moved:
+        # As in PB2 itself: scouts first, and every choice knows those before it.
+        for action in sorted(moved, key=lambda action: worst.sources[action.agent] != action.agent):
             agent, t = action.agent, next_interval(view, action.agent)
             rng = generator(view.seed, "exp3", t, agent)
             units = {j: _drawn(view, j, rng) for j in np.flatnonzero(choice).tolist()}
@@ -49,13 +49,16 @@ class MixPB2(PB2):
                     snapped[:, j] = unit
                 return snapped
 
-            if action.hparams is not None and worst.sources[agent] == agent:  # a scout: its numbers stay
-                point = snap(view.space.encode(action.hparams)[None, :])[0]
+            bound = UpperConfidenceBound(self._beta(t, view.space.dim))
+            before = -1 if action.source is None else view.last[action.source]
+            if worst.sources[agent] == agent:
+                points = snap(rng.random((_SCOUTED, view.space.dim)))
+                point = points[int(np.argmax(bound(*posterior.mean_and_deviation(points, float(t)))))]
             else:
-                bound = UpperConfidenceBound(self._beta(t, view.space.dim))
-                before = -1 if action.source is None else view.last[action.source]
-                request = Request(self._box(view, theta, agent, sources), before, bound, rng)
-                (point,) = choose_batch(posterior, [request], snap)
+                (point,) = choose_batch(
+                    posterior, [Request(self._box(view, theta, agent, sources), before, bound, rng)], snap
+                )
+            posterior = posterior.while_training(posterior.rows.another(point, float(t), before))
             again[agent] = action._replace(hparams=view.space.decode(point))
         return replace(decision, actions=tuple(again.get(action.agent, action) for action in decision.actions))
 

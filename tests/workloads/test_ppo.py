@@ -115,7 +115,7 @@ def test_a_checkpoint_holds_everything_but_the_environments(tmp_path: Path) -> N
     assert agent.size > 0
     for name, column in other.transitions(0.95).items():
         np.testing.assert_array_equal(column, taught[name], err_msg=name)
-    # What a checkpoint left out the first would still have and the other not: given equal environments, both go on alike.
+    # What a checkpoint left out the first would still have, and the other not: in equal environments both go on alike.
     for each in (agent, other):
         each.envs = make_environments(each.environment, each.count, 7)
         each.load(tmp_path)

@@ -8,7 +8,7 @@ import numpy as np
 from popbandits._types import Floats
 from popbandits.bandit._acquisition import Acquisition
 from popbandits.bandit._maximise import Box, Snap, maximise, refreshed, sweep_box
-from popbandits.gp import Posterior, Rows
+from popbandits.gp import Posterior
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,6 @@ def choose_batch(posterior: Posterior, requests: Sequence[Request], snap: Snap) 
         snap: moves points to where Int and Choice have values.
     """
     chosen: dict[int, Floats] = {}
-    fresh_id = int(max(posterior.rows.after.max(initial=-1), posterior.rows.before.max(initial=-1))) + 1
     by_box: dict[Box, list[int]] = {}
     for i, request in enumerate(requests):
         by_box.setdefault(request.box, []).append(i)
@@ -49,7 +48,5 @@ def choose_batch(posterior: Posterior, requests: Sequence[Request], snap: Snap) 
         for i in group:
             sweep = refreshed(sweep, posterior, box.t) if i != group[0] else sweep
             chosen[i] = maximise(posterior, requests[i].acquisition, box, sweep, snap)
-            new_id = np.array([fresh_id + len(chosen)])
-            row = Rows(chosen[i][None, :], np.array([box.t]), new_id, np.array([requests[i].before]))
-            posterior = posterior.while_training(row)
+            posterior = posterior.while_training(posterior.rows.another(chosen[i], box.t, requests[i].before))
     return np.array([chosen[i] for i in range(len(requests))])

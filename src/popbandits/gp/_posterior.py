@@ -104,6 +104,12 @@ class Posterior:
         """Return the deviation of f at points from their halves, length m."""
         return np.sqrt(self._variance(halves))
 
+    def covariance(self, u: Floats, t: float) -> Floats:
+        """Return the covariance of f at the points u (m x D) in interval t, m x m."""
+        halves = self.halves(u, t)
+        prior: Floats = self.kernel.signal(self.theta, u, np.full(len(u), t), u, t)
+        return prior - halves.T @ halves
+
     def mean(self, u: Floats, t: float) -> Floats:
         """Return the mean of f at the points u (m x D) in interval t, length m."""
         n = len(self.alpha)

@@ -28,6 +28,11 @@ class Rows:
     def __len__(self) -> int:
         return len(self.t)
 
+    def another(self, u: Floats, t: float, before: int) -> "Rows":
+        """Return one more row, not yet joined: an interval at the point u, shape (D,), with an id of its own."""
+        unused = max(int(self.after.max(initial=-1)), int(self.before.max(initial=-1))) + 1
+        return Rows(u[None, :], np.array([t]), np.array([unused]), np.array([before]))
+
     def __getitem__(self, index: Any) -> "Rows":
         return Rows(self.u[index], self.t[index], self.after[index], self.before[index])
 

@@ -23,7 +23,7 @@ class Experiment:
         unit: "steps" of environments, or "images".
         seeds: how many the paper has.
         slowest: units a second below which an agent is taken to hang, and its interval is begun anew.
-        trainer: the revision of its trainer: raised by a change after which results cannot be compared with earlier ones.
+        trainer: the revision of its trainer, raised by a change that makes earlier results incomparable.
         changes: parameters of the space that differ from the task's own.
         starts: how many trials ASHA begins with, by population size.
         paper: the paper's median of the best agent, by task and population, then by method.

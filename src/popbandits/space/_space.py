@@ -80,6 +80,20 @@ class Space:
         """The number of the cube's coordinates."""
         return len(self._active)
 
+    def neighbours(self, point: Floats) -> tuple[Floats, Floats]:
+        """Return a point with every Int at its next lower value, and one with each at its next higher, (dim,) both.
+
+        Args:
+            point: of the cube, snapped.
+        """
+        below, above = point.copy(), point.copy()
+        for j, param in enumerate(self.active):
+            if isinstance(param, Int):
+                value = param.from_unit(float(point[j]))
+                below[j] = param.to_unit(max(param.low, value - 1))
+                above[j] = param.to_unit(min(param.high, value + 1))
+        return below, above
+
     @property
     def is_choice(self) -> Bools:
         """Which coordinates belong to a Choice, shape (dim,)."""

@@ -13,6 +13,7 @@ from popbandits.gp import Posterior
 from popbandits.space import Space
 
 _SOON = 3  # intervals before which little can be known
+_CHANCE = 0.6  # an edge below which a choice is hardly one
 _DRAWS = 128
 
 
@@ -60,12 +61,14 @@ def beliefs(notes: Mapping[str, Any], space: Space, size: int) -> Beliefs | None
     unit = float(notes["unit"])
     numeric = [name for name, choice in zip(space.names, space.is_choice.tolist(), strict=True) if not choice]
     signal, noise, common = (unit * math.sqrt(theta[part]) for part in ("signal", "noise", "common"))
+    if not notes.get("lineage", True):
+        noise /= math.sqrt(2.0)  # independent noise is that of an improvement, which has the errors of two scores
     edge, rows, fallbacks = float(notes.get("edge", 0.5)), int(notes["rows"]), int(notes["fallbacks"])
     warnings = []
-    if rows >= _SOON * size and noise > signal:
+    if rows >= _SOON * size and edge < _CHANCE:
         warnings.append(
-            f"a score errs by ±{noise:.3g}, and hparams change the gain of an interval by ±{signal:.3g}: choices "
-            "may be little better than chance; longer intervals, or scores averaged over more, would help"
+            f"choices are little better than chance: {_reason(float(theta['omega']), signal, noise)}; longer "
+            "intervals, or scores averaged over more, would help"
         )
     if fallbacks:
         warnings.append(f"the model could not be used {fallbacks} times, and hparams were drawn at random instead")
@@ -84,6 +87,13 @@ def beliefs(notes: Mapping[str, Any], space: Space, size: int) -> Beliefs | None
     )
 
 
+def _reason(omega: float, signal: float, noise: float) -> str:
+    if omega > 0.5:
+        return f"what was learned keeps {math.sqrt(1 - omega):.0%} of its worth to the next interval"
+    than = "hparams change the gain of an interval by only" if noise > signal else "hparams change the gain by"
+    return f"a score errs by ±{noise:.3g}, and {than} ±{signal:.3g}"
+
+
 def edge_over_chance(posterior: Posterior, chosen: Floats, t: float, space: Space, seed: int) -> float:
     """Return the mean probability, as the model sees it, that chosen points are better than random ones.
 
@@ -97,8 +107,9 @@ def edge_over_chance(posterior: Posterior, chosen: Floats, t: float, space: Spac
     from scipy.special import ndtr
 
     drawn = space.snap(quasi_random(_DRAWS, space.dim, generator(seed, "edge", int(t))))
-    mean, deviation = posterior.mean_and_deviation(np.concatenate([chosen, drawn]), t)
-    m = len(chosen)
+    points, m = np.concatenate([chosen, drawn]), len(chosen)
+    mean, covariance = posterior.mean(points, t), posterior.covariance(points, t)
+    variance = np.diagonal(covariance)
     gap = mean[:m, None] - mean[None, m:]
-    spread = np.sqrt(deviation[:m, None] ** 2 + deviation[None, m:] ** 2)
-    return float(np.mean(ndtr(gap / np.maximum(spread, 1e-12))))
+    spread = np.sqrt(np.maximum(variance[:m, None] + variance[None, m:] - 2 * covariance[:m, m:], 1e-24))
+    return float(np.mean(ndtr(gap / spread)))

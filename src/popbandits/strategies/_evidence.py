@@ -4,7 +4,7 @@ The first interval of fresh weights has no score before it. All fresh agents beg
 better than its peers, and no more: their improvements are centred on the mean of the others'.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,6 @@ import numpy as np
 from popbandits._types import Floats
 from popbandits.gp import Rows, standardise
 from popbandits.population import View
-from popbandits.strategies._copying import next_interval
 
 
 @dataclass(frozen=True)
@@ -43,18 +42,12 @@ def finished(view: View, window: int) -> Evidence:
     return Evidence(rows, standard, unit)
 
 
-def in_training(view: View, decided: Mapping[int, Floats], sources: Mapping[int, int | None]) -> Rows:
-    """Return the agents that are training, and those whose next interval is decided, as rows without an outcome yet.
-
-    Args:
-        view: what the strategy is shown.
-        decided: the points of agents that have reported and will train next.
-        sources: whose weights they will train.
-    """
+def in_training(view: View, keepers: Sequence[int] = ()) -> Rows:
+    """Return the agents that are training, and those that keep their hparams, as rows without an outcome yet."""
     jobs = [(job.point, job.interval, job.before) for job in view.training.values()]
-    for agent, point in decided.items():
-        source = sources[agent]
-        jobs.append((point, next_interval(view, agent), -1 if source is None else view.last[source]))
+    for agent in keepers:
+        row = view.last[agent]
+        jobs.append((view.history.points[row], int(view.history.interval[row]) + 1, row))
     return Rows(
         np.array([point for point, _, _ in jobs]).reshape(len(jobs), view.space.dim),
         np.array([float(interval) for _, interval, _ in jobs]),

@@ -1,8 +1,8 @@
 """Population-Based Bandits (PB2): copy the best, and let a time-varying GP bandit choose the hparams.
 
 One decision: rank and copy (`_copying`), gather the evidence (`_evidence`), fit the GP and its block length, let some
-copies scout (the best of a few random points of the whole space), condition on these and on the agents that keep their
-hparams, then choose for one agent after another within its region (`_region`).
+copies scout (the best of a few random points of the whole space), then choose for one agent after another within its
+region (`_region`); each choice knows of the agents that keep their hparams and of those chosen before.
 """
 
 from collections.abc import Mapping
@@ -137,6 +137,7 @@ class PB2:
             "unit": evidence.unit,
             "rows": len(evidence.rows),
             "block": block,
+            "lineage": self.lineage_noise,
         }
         if posterior is None:
             drawn = [
@@ -145,14 +146,16 @@ class PB2:
             ]
             return np.array(drawn), learned | {"fallbacks": fallbacks + len(drawn)}
         learned |= {"fallbacks": fallbacks, "jitter": posterior.jitter}
-        scouted = [self._scouted(view, agent, posterior) for agent in scouts]
+        believed = posterior
+        posterior = posterior.while_training(in_training(view, keepers))
+        scouted = []
+        for agent in scouts:
+            t, source = float(next_interval(view, agent)), sources[agent]
+            scouted.append(self._scouted(view, agent, posterior))
+            before = -1 if source is None else view.last[source]
+            posterior = posterior.while_training(posterior.rows.another(scouted[-1], t, before))
         if not explorers:
             return np.array(scouted), learned
-        believed = posterior
-        decided = {agent: view.history.points[view.last[agent]] for agent in keepers} | dict(
-            zip(scouts, scouted, strict=True)
-        )
-        posterior = posterior.while_training(in_training(view, decided, sources))
         requests = [
             Request(
                 self._box(view, theta, agent, sources),
@@ -183,7 +186,9 @@ class PB2:
         if self.trust_region and source is not None:
             donated = view.history.points[[view.last[source]]]
             numeric = (~view.space.is_choice).tolist()
-            return Box(t, *region(donated[0], theta.lengthscales, theta.omega, numeric), donated)
+            lower, upper = region(donated[0], theta.lengthscales, theta.omega, numeric)
+            below, above = view.space.neighbours(donated[0])  # a box within which an Int cannot change would freeze it
+            return Box(t, np.minimum(lower, below), np.maximum(upper, above), donated)
         donors = {source for agent, source in sources.items() if source is not None and source != agent}
         ranked = sorted(donors, key=lambda donor: (-view.history.score[view.last[donor]], donor))[:_INCUMBENTS]
         donated = view.history.points[[view.last[donor] for donor in ranked]]
