@@ -1,6 +1,8 @@
 """Driving a population in tests: reports in any order, events kept."""
 
 import math
+import os
+import signal
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -11,6 +13,18 @@ from popbandits._random import generator
 from popbandits.population import Event, Job, Population, Strategy
 
 Score = Callable[[Job], float]
+
+
+class Interrupt(pb.Callback):
+    """Ctrl-C, after some reports."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+
+    def on_entry(self, entry: Any) -> None:
+        self.left -= entry.kind == "report"
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGINT)
 
 
 def noisy_sum(job: Job) -> float:

@@ -1,13 +1,18 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import popbandits as pb
+from popbandits.cli._paper import show
 from popbandits.paper import EXPERIMENTS, METHODS, Cell, cells, draw, read_results, run_cell
+from popbandits.paper._experiments import Experiment
 from popbandits.paper._figures import curves
+from popbandits.population import Population
 from popbandits.run import start
-from popbandits.workloads import ppo
+from popbandits.workloads import impala, ppo
+from tests.drive import Interrupt
 
 SMALL = 0.02  # of the budget: intervals of 1,000 steps
 
@@ -25,7 +30,7 @@ def test_an_experiment_is_all_that_the_paper_reports() -> None:
     found = list(cells("impala", ["rs"]))
     assert {(cell.task, cell.population) for cell in found} == {("Breakout", 4), ("SpaceInvaders", 4)}
     assert {cell.seed for cell in found} == set(range(7))
-    assert {cell.population for cell in cells("table1", ["rs"])} == {4, 8}
+    assert {(cell.task, cell.population) for cell in cells("table1", ["rs"])} == set(EXPERIMENTS["table1"].paper)
 
 
 def test_robustness_has_its_own_range_of_batch_sizes() -> None:
@@ -42,6 +47,7 @@ def test_robustness_has_its_own_range_of_batch_sizes() -> None:
         ("table1", ["sgd"], {}, "a method is one of"),
         ("table1", ["rs"], {"scale": 0.0}, "scale"),
         ("table1", ["rs"], {"scale": 0.0005}, "leaves an agent 500 steps, less than one batch of 1,000"),
+        ("impala", ["rs"], {"scale": 0.001}, "500 steps between two reports, less than the 2,560"),
         ("robustness", ["rs"], {"scale": 0.004}, "less than one batch of 5,000; `scale >= 0.005` must hold"),
     ],
 )
@@ -70,6 +76,26 @@ def test_every_method_spends_the_same_budget(tmp_path: Path, method: str) -> Non
     assert result.best == max(result.curve)
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=list(EXPERIMENTS))
+def test_budgets_are_equal_at_the_papers_own_sizes(experiment: Experiment, method: str) -> None:
+    for size in experiment.populations:
+        cell = Cell(experiment.name, next(iter(experiment.tasks)), size, method, 0)
+        space = {"x": (0.0, 1.0)}  # what is learned does not matter to the budget
+        population = Population(space, cell.strategy(), size=size, intervals=experiment.intervals)
+        rng = np.random.default_rng(size)
+        population.start()
+        while population.training:
+            for agent in list(population.training):
+                if agent in population.training:
+                    population.tell(agent, rng.standard_normal())
+        assert len(population.history) == size * experiment.intervals
+
+
+def test_impala_trains_in_every_interval() -> None:
+    assert EXPERIMENTS["impala"].least == impala.LAG * impala.UNROLL * impala.ENVIRONMENTS
+
+
 def test_a_cell_with_a_result_is_read_and_a_half_done_one_resumed(tmp_path: Path) -> None:
     cell = Cell("table1", "LunarLanderContinuous", 2, "pbt", 0, SMALL)
     runs, results = tmp_path / "runs", tmp_path / "results"
@@ -79,8 +105,36 @@ def test_a_cell_with_a_result_is_read_and_a_half_done_one_resumed(tmp_path: Path
     assert json.loads(file.read_text())["versions"]["popbandits"] == pb.__version__
     assert run_cell(cell, pb.Inline(), runs=runs, results=results) == first == read_results(results)[0]
     file.unlink()
-    start(pb.run.Settings.from_json(first.settings), pb.Inline(), runs / "table1" / cell.name)
+    with pytest.raises(KeyboardInterrupt):
+        start(cell.settings(), pb.Inline(), runs / "table1" / cell.name, callbacks=[Interrupt(after=11)])
+    assert 11 <= len(pb.load(runs / "table1" / cell.name).history) < 40
     assert run_cell(cell, pb.Inline(), runs=runs, results=results).reports == 40
+
+
+def test_a_result_of_an_earlier_trainer_is_marked_and_made_anew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cell = Cell("table1", "LunarLanderContinuous", 2, "rs", 0, SMALL)
+    runs, results = tmp_path / "runs", tmp_path / "results"
+    run_cell(cell, pb.Inline(), runs=runs, results=results)
+    file = cell.result_file(results)
+    body = json.loads(file.read_text())
+    assert body["versions"].pop("trainer") == "2"
+    file.write_text(json.dumps(body | {"best": 1e6}))
+    show(results)
+    assert "n=1 †" in capsys.readouterr().out
+    again = run_cell(cell, pb.Inline(), runs=runs, results=results)
+    assert again.current
+    assert again.best < 1e6
+    show(results)
+    assert "†" not in capsys.readouterr().out
+
+
+def test_a_file_that_is_no_result_is_named(tmp_path: Path) -> None:
+    (tmp_path / "table1").mkdir()
+    (tmp_path / "table1" / "other.json").write_text("{}")
+    with pytest.raises(pb.RunError, match=r"other.json is not a result of"):
+        read_results(tmp_path)
 
 
 def test_curves_are_quartiles_over_seeds_and_figures_are_drawn(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 import popbandits as pb
 from popbandits.gp import Kernel, Posterior, Rows, Theta
 from popbandits.population import Population
+from popbandits.problems import FAMILIES, simulate
 from popbandits.strategies import beliefs
 from popbandits.strategies._beliefs import edge_over_chance
 from popbandits.view import told
@@ -43,9 +44,35 @@ def test_what_matters_is_told_from_what_does_not() -> None:
 
 def test_noise_above_the_signal_is_said_in_plain_words() -> None:
     found = learned(3.0, 0.01)
-    assert found.noise > found.signal
     assert any("little better than chance" in warning for warning in found.warnings)
-    assert any(line.startswith("note: a score errs by") for line in told(found))
+    assert any(line.startswith("note: choices may be little better than chance") for line in told(found))
+
+
+@pytest.mark.parametrize(("family", "least", "most"), [("gp-unlearnable", 2, 3), ("peak-3d", 0, 0)])
+def test_the_warning_is_for_choices_at_chance(family: str, least: int, most: int) -> None:
+    make, noise = FAMILIES[family]
+    said = 0
+    for seed in range(3):
+        problem = make(seed)
+        notes = simulate(problem, pb.PB2(), size=4, intervals=20, seed=seed, noise=noise).notes
+        found = beliefs(notes, problem.space, 4)
+        assert found is not None
+        said += any("chance" in warning for warning in found.warnings)
+    assert least <= said <= most
+
+
+def test_independent_noise_is_that_of_two_scores() -> None:
+    notes = {
+        "theta": {"signal": 1.0, "noise": 2.0, "common": 0.0, "omega": 0.1, "lengthscales": [0.3]},
+        "unit": 1.0,
+        "rows": 4,
+        "block": 4,
+        "fallbacks": 0,
+    }
+    for lineage, expected in ((True, 2**0.5), (False, 1.0)):
+        found = beliefs(notes | {"lineage": lineage}, pb.Space({"x": (0.0, 1.0)}), 4)
+        assert found is not None
+        assert found.noise == pytest.approx(expected)
 
 
 def test_a_strategy_without_a_model_has_no_beliefs() -> None:

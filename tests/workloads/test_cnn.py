@@ -48,6 +48,8 @@ def _clothes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         images, labels = drawn(count, (28, 28), count)
         (source / f"{part}-images-idx3-ubyte.gz").write_bytes(gzip.compress(idx(images)))
         (source / f"{part}-labels-idx1-ubyte").write_bytes(idx(labels))
+        for name, array in ((f"{part}-images-idx3-ubyte", images), (f"{part}-labels-idx1-ubyte", labels)):
+            monkeypatch.setitem(data.FASHION_FILES, name, data._digest(idx(array)))
     monkeypatch.setenv("POPBANDITS_DATA", str(tmp_path / "data"))
     monkeypatch.setattr(cnn.FashionMNIST, "images", 400)
     data.make_fashion_mnist(source)
@@ -130,16 +132,23 @@ def test_damaged_missing_and_unequal_files_are_named(clothes: Path, tmp_path: Pa
     kept.write_bytes(whole)
     with pytest.raises(pb.TrainableError, match=r"fashion-mnist.npz is damaged"):
         cnn.FashionMNIST(0)
+    kept.with_suffix(".sha256").unlink()
+    with pytest.raises(pb.TrainableError, match=r"fashion-mnist.npz is damaged"):
+        cnn.FashionMNIST(0)
     kept.unlink()
     with pytest.raises(pb.TrainableError, match="fetch it with: popbandits data fashion-mnist"):
         cnn.FashionMNIST(0)
     labels = clothes / "train-labels-idx1-ubyte"
     labels.write_bytes(labels.read_bytes()[:-1])
-    with pytest.raises(pb.TrainableError, match=r"train-labels-idx1-ubyte in .* is damaged"):
+    with pytest.raises(pb.TrainableError, match=r"train-labels-idx1-ubyte is damaged or another file: its sha256"):
         data.make_fashion_mnist(clothes)
-    labels.write_bytes(idx(np.zeros(7)))
-    with pytest.raises(pb.TrainableError, match=r"600 images and 7 labels"):
+    images = clothes / "train-images-idx3-ubyte.gz"
+    packed = bytearray(images.read_bytes())
+    packed[len(packed) // 2 :] = b"\xff" * (len(packed) - len(packed) // 2)
+    images.write_bytes(packed)
+    with pytest.raises(pb.TrainableError, match=r"train-images-idx3-ubyte.gz is damaged: it cannot be unpacked"):
         data.make_fashion_mnist(clothes)
+    images.write_bytes(gzip.compress(idx(drawn(600, (28, 28), 600)[0])))
     labels.unlink()
     with pytest.raises(pb.TrainableError, match=r"there is no train-labels"):
         data.make_fashion_mnist(clothes)
@@ -174,9 +183,24 @@ def test_both_archives_of_cifar10_give_the_same_images(
             archive.addfile(member, io.BytesIO(content))
     monkeypatch.setenv("POPBANDITS_DATA", str(tmp_path / "data"))
     monkeypatch.setitem(data.CIFAR10_ARCHIVES, name, data._digest((tmp_path / name).read_bytes()))
-    data.make_cifar10(tmp_path)
+    data.make_cifar10((tmp_path / name).rename(tmp_path / "renamed"))  # it is known by its hash
     found = data.load_images("cifar10")
     np.testing.assert_array_equal(found.train, images[:100])
     np.testing.assert_array_equal(found.train_labels, labels[:100])
     np.testing.assert_array_equal(found.test, images[100:])
     np.testing.assert_array_equal(found.test_labels, labels[100:])
+
+
+def test_a_file_where_the_data_folder_should_be_is_named(
+    clothes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("POPBANDITS_DATA", str(tmp_path / "file"))
+    with pytest.raises(pb.TrainableError, match=r"cannot be a folder for data: .*; set POPBANDITS_DATA"):
+        data.make_fashion_mnist(clothes)
+
+
+def test_what_npm_says_is_told_without_its_codes() -> None:
+    said = b"npm warn old\nnpm error code E404\nnpm error 404 Not Found - GET it\nnpm error A complete log is in x\n"
+    assert data._npm_reason(said) == "404 Not Found - GET it"
+    assert data._npm_reason(b"") == "no reason given"

@@ -7,6 +7,7 @@ import pytest
 import popbandits as pb
 from popbandits.workloads import PPO_TASKS, ppo
 from popbandits.workloads._environments import make_environments
+from tests.drive import Interrupt
 
 HPARAMS = {"batch_size": 1000, "gae_lambda": 0.95, "clip": 0.2, "lr": 3e-4}
 
@@ -141,14 +142,19 @@ def test_every_task_trains(name: str) -> None:
 
 @pytest.mark.usefixtures("short")
 def test_a_population_trains_and_resumes(tmp_path: Path) -> None:
-    run = pb.tune(
-        ppo.LunarLander,
-        ppo.LunarLander.space,
-        population=2,
-        intervals=2,
-        strategy=pb.PBT(),
-        executor=pb.Inline(),
-        directory=tmp_path / "run",
-    )
+    with pytest.raises(KeyboardInterrupt):
+        pb.tune(
+            ppo.LunarLander,
+            ppo.LunarLander.space,
+            population=2,
+            intervals=3,
+            strategy=pb.PBT(),
+            executor=pb.Inline(),
+            directory=tmp_path / "run",
+            callbacks=[Interrupt(after=3)],
+        )
+    assert not pb.load(tmp_path / "run").finished
+    run = pb.resume(tmp_path / "run", executor=pb.Inline())
     assert run.finished
     assert not run.failures
+    assert run.history.interval.tolist().count(3) == 2

@@ -16,6 +16,7 @@ paper = typer.Typer(no_args_is_help=True, help="The paper's experiments.")
 
 Results = Annotated[Path, typer.Option(help="The folder of results.")]
 _RESULTS = Path("results")
+_EARLIER = "†"
 
 
 @paper.command("list")
@@ -38,13 +39,13 @@ def run_experiment(
     task: Annotated[str | None, typer.Option("--task", "--env", help="The task; all of them by default.")] = None,
     population: Annotated[int | None, typer.Option(min=1, help="Agents; by default the paper's.")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="Seeds 0, 1, …; by default the paper's.")] = None,
-    methods: Annotated[str, typer.Option(help="Names, with commas between.")] = "rs,pbt,pb2-paper,pb2",
+    methods: Annotated[str, typer.Option(help="Names, with commas between.")] = "rs,bo,asha,pbt,pb2-paper,pb2",
     scale: Annotated[float, typer.Option(help="Spend a part of the budget; results say so in their names.")] = 1.0,
     workers: Annotated[int | None, typer.Option(min=1, help="Worker processes.")] = None,
     results: Results = _RESULTS,
     runs: Annotated[Path, typer.Option(help="The folder of runs in progress.")] = Path("runs/paper"),
 ) -> None:
-    """Run an experiment or a part of it; cells that have a result are skipped, half-done ones are resumed.
+    """Run an experiment or a part of it; cells with a result of today's trainer are skipped, half-done ones resumed.
 
     Example: popbandits paper run table1 --env LunarLanderContinuous --population 4 --seeds 5 --methods rs,pbt,pb2
     """
@@ -68,6 +69,8 @@ def show(results: Results = _RESULTS) -> None:
         own = [result for result in found if result.cell.experiment == name]
         if own:
             console.print(_table(own, f"{name}: {experiment.title}"))
+            if not all(result.current for result in own):
+                print(f"{_EARLIER} with an earlier trainer; `popbandits paper run {name}` makes these anew")
     if not found:
         print(f"no result in {results} yet; make some with: popbandits paper run")
 
@@ -87,6 +90,7 @@ def figures(
 
 def _table(found: list[Result], title: str) -> Table:
     methods = [method for method in METHODS if any(result.cell.method == method for result in found)]
+    experiment = EXPERIMENTS[found[0].cell.experiment]
     table = Table(title=title, title_justify="left")
     for name in ("task", "B", "budget", *methods):
         table.add_column(name, no_wrap=True)
@@ -94,10 +98,18 @@ def _table(found: list[Result], title: str) -> Table:
         texts = []
         for method in methods:
             where = (task, population, scale, method)
-            best = [r.best for r in found if (r.cell.task, r.cell.population, r.cell.scale, r.cell.method) == where]
-            texts.append(f"{median(best):.0f} [{min(best):.0f}, {max(best):.0f}] n={len(best)}" if best else "")
+            those = [r for r in found if (r.cell.task, r.cell.population, r.cell.scale, r.cell.method) == where]
+            texts.append(_summary(those, experiment.digits))
         table.add_row(task, str(population), f"{scale:g}", *texts)
-        own = EXPERIMENTS[found[0].cell.experiment].paper.get((task, population), {})
-        if own:
+        own = experiment.paper.get((task, population), {})
+        if any(method in own for method in methods):
             table.add_row("  the paper", "", "1", *(f"{own[m]:g}" if m in own else "" for m in methods))
     return table
+
+
+def _summary(found: list[Result], digits: int) -> str:
+    if not found:
+        return ""
+    best = [result.best for result in found]
+    mark = "" if all(result.current for result in found) else f" {_EARLIER}"
+    return f"{median(best):.{digits}f} [{min(best):.{digits}f}, {max(best):.{digits}f}] n={len(best)}{mark}"

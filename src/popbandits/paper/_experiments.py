@@ -24,8 +24,8 @@ class Experiment:
         seeds: how many the paper has.
         slowest: units a second below which an agent is taken to hang, and its interval is begun anew.
         trainer: the revision of its trainer, raised by a change that makes earlier results incomparable.
+        least: units below which an interval would train nothing.
         changes: parameters of the space that differ from the task's own.
-        starts: how many trials ASHA begins with, by population size.
         paper: the paper's median of the best agent, by task and population, then by method.
     """
 
@@ -39,9 +39,14 @@ class Experiment:
     seeds: int
     slowest: float
     trainer: int = 1
+    least: int = 1
     changes: Mapping[str, Int | Float] = field(default_factory=dict)
-    starts: Mapping[int, int] = field(default_factory=dict)
     paper: Mapping[tuple[str, int], Mapping[str, float]] = field(default_factory=dict)
+
+    @property
+    def digits(self) -> int:
+        """How many decimals of a score tell something: accuracies differ by less than returns do."""
+        return 1 if self.unit == "images" else 0
 
 
 _PPO_TRAINER = 2  # a batch that a copy takes over is valued by what followed it, not by the copy's first observation
@@ -64,7 +69,6 @@ _ALL = (
         10,
         500,
         _PPO_TRAINER,
-        starts={4: 18, 8: 48},
         paper={
             ("BipedalWalker", 4): {"rs": 234, "bo": 133, "asha": 236, "pbt": 223, "pb2-paper": 276},
             ("LunarLanderContinuous", 4): {"rs": 161, "bo": 206, "asha": 213, "pbt": 159, "pb2-paper": 235},
@@ -86,7 +90,6 @@ _ALL = (
         500,
         _PPO_TRAINER,
         changes={"batch_size": Int(5000, 200_000)},
-        starts={4: 18},
         paper={("BipedalWalker", 4): {"pbt": -12, "pb2-paper": 203}},
     ),
     Experiment(
@@ -111,7 +114,7 @@ _ALL = (
         "steps",
         7,
         50,
-        starts={4: 18},
+        least=2560,
     ),
     Experiment(
         "cifar10",
@@ -123,7 +126,6 @@ _ALL = (
         "images",
         5,
         50,
-        starts={4: 16},
         paper={("CIFAR10", 4): {"rs": 84.43, "asha": 88.85, "pbt": 87.20, "pb2-paper": 89.10}},
     ),
 )

@@ -1,6 +1,7 @@
 """Running a cell of an experiment, and the small JSON file that is left of it."""
 
 import importlib.metadata
+import importlib.util
 import json
 import shutil
 import time
@@ -10,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from popbandits._errors import StorageError
 from popbandits.paper._cells import Cell
 from popbandits.paper._experiments import EXPERIMENTS
-from popbandits.run import Executor, Run, load, resume, start
+from popbandits.run import Executor, Run, resume, start
 
 _PACKAGES = ("popbandits", "numpy", "scipy", "jax", "optax", "envpool")
 
@@ -78,12 +80,14 @@ def read_results(results: Path) -> list[Result]:
 
 
 def _result(cell: Cell, run: Run) -> Result:
-    reports = [entry for entry in load(run.directory).entries if entry.kind == "report"]
+    reports = [entry for entry in run.entries if entry.kind == "report"]
     scores = np.array([entry.score for entry in reports], dtype=float)
     so_far = np.fmax.accumulate(scores)
     curve = tuple(float(so_far[i]) for i in range(cell.population - 1, len(so_far), cell.population))
     times = [entry.time for entry in run.entries]
     gaps = np.diff(times)
+    # A gap longer than an interval may take is one between two sittings.
+    sitting = max(600.0, cell.interval / EXPERIMENTS[cell.experiment].slowest)
     trained = [entry.body["metrics"].get("steps", np.nan) for entry in reports]
     return Result(
         cell,
@@ -91,9 +95,9 @@ def _result(cell: Cell, run: Run) -> Result:
         curve,
         len(reports),
         round(_steps(run, trained)),
-        round(float(gaps[gaps < 600].sum()), 1),  # a longer gap is one between two sittings
+        round(float(gaps[gaps < sitting].sum()), 1),
         run.settings.to_json(),
-        {name: importlib.metadata.version(name) for name in _PACKAGES}
+        {name: importlib.metadata.version(name) for name in _PACKAGES if importlib.util.find_spec(name)}
         | {"trainer": str(EXPERIMENTS[cell.experiment].trainer), "date": time.strftime("%Y-%m-%d")},
     )
 
@@ -106,5 +110,10 @@ def _steps(run: Run, trained: list[float]) -> float:
 
 
 def _read(file: Path) -> Result:
-    body = json.loads(file.read_text())
-    return Result(Cell(**body.pop("cell")), curve=tuple(body.pop("curve")), **body)
+    try:
+        body = json.loads(file.read_text())
+        return Result(Cell(**body.pop("cell")), curve=tuple(body.pop("curve")), **body)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise StorageError(
+            f"{file} is not a result of `popbandits paper run`; remove it, or name another folder"
+        ) from None

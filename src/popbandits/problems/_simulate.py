@@ -1,6 +1,8 @@
 """One run of a strategy on a problem, in memory."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +18,12 @@ class Outcome:
     Args:
         regret: of the agent that reported the highest score at its end: 0 is the optimum, 1 is not having trained.
         history: every report.
+        notes: of the last decision.
     """
 
     regret: float
     history: History
+    notes: Mapping[str, Any]
 
 
 def simulate(
@@ -56,7 +60,7 @@ def simulate(
     final = [int(np.flatnonzero(history.agent == agent)[-1]) for agent in weights]
     chosen = int(history.agent[max(final, key=lambda row: _finite(float(history.score[row])))])
     best, worst = problem.optimum(intervals), problem.score(problem.fresh())
-    return Outcome((best - problem.score(weights[chosen])) / (best - worst), history)
+    return Outcome((best - problem.score(weights[chosen])) / (best - worst), history, population.notes)
 
 
 def _finite(score: float) -> float:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from popbandits._errors import TrainableError
+from popbandits._errors import PopbanditsError, TrainableError
 from popbandits._types import Hparams
 
 
@@ -305,6 +305,8 @@ def _import(module: str) -> ModuleType:
             return importlib.import_module(module)
         except ModuleNotFoundError as error:
             raise TrainableError(f"there is no module {error.name!r} to import {module} with") from None
+        except PopbanditsError:
+            raise  # says what to do
         except Exception as error:
             raise TrainableError(f"importing {module} failed: {type(error).__name__}: {error}") from error
     path = Path(module)

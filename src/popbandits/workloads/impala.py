@@ -8,7 +8,8 @@ a change of them recompiles nothing.
     N environments    T steps of each in an unroll    A actions
 
 A checkpoint holds the weights, the optimiser, the random state, the counters and the returns of the last 100 games.
-EnvPool cannot save an environment: after a load, games in progress begin anew.
+EnvPool can save neither an environment nor its random numbers: after a load (a copy, a resume, an agent that moves to
+another worker) games begin anew, and later ones differ from those that would have come.
 """
 
 import json
@@ -19,6 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from popbandits._errors import TrainableError
 from popbandits._types import Hparams
 from popbandits.space import Float, Space
 from popbandits.workloads._environments import make_environments, spaces_of
@@ -156,6 +158,8 @@ class IMPALA:
         self.rng = np.random.default_rng(seed)
         self.envs = make_environments(self.environment, ENVIRONMENTS, int(self.rng.integers(2**31)), **self.options)
         seen, actions = spaces_of(self.envs)
+        if not hasattr(actions, "n"):
+            raise TrainableError(f"IMPALA needs actions to choose among; those of {self.environment} are continuous")
         self.weights: Any = init_weights(self.rng, seen.shape, int(actions.n))
         self.square: Any = jax.tree.map(np.zeros_like, self.weights)
         self.steps = self.goal = 0

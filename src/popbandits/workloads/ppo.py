@@ -2,13 +2,15 @@
 
 Read from top to bottom: the network, the loss, the update, then the agent that collects and learns. An interval is
 50,000 environment steps, counted, not assumed. Batch size, learning rate, GAE λ and clip ε may change at any interval:
-nothing recompiles, since the update works on a buffer of fixed size and loops as often as there are minibatches.
+nothing recompiles, since the update works on a buffer of fixed size and loops as often as there are minibatches. (A batch
+of more than 65,536 steps, which only the robustness experiment has, takes a larger buffer and one more compilation.)
 
     N environments    T steps of each in a rollout    O observation    A action
 
 A checkpoint holds the weights, the optimiser, the normalisers, the random state, the counters, the returns of the last
-100 episodes and the unfinished batch. EnvPool cannot save an environment: after a load, episodes in progress begin
-anew.
+100 episodes and the unfinished batch. EnvPool can save neither an environment nor its random numbers: after a load (a
+copy, a resume, an agent that moves to another worker) episodes begin anew, and later ones differ from those that would
+have come.
 """
 
 import json
@@ -155,7 +157,10 @@ class PPO:
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
         self.envs = make_environments(self.environment, self.count, int(self.rng.integers(2**31)))
-        size, actions = (space.shape[0] for space in spaces_of(self.envs))
+        seen, acted = spaces_of(self.envs)
+        if len(seen.shape) != 1 or len(acted.shape) != 1:
+            raise TrainableError(f"PPO needs observations and actions that are vectors; {self.environment} has others")
+        size, actions = seen.shape[0], acted.shape[0]
         self.weights: Any = init_weights(self.rng, size, actions)
         self.moments: Any = optimiser.init(self.weights)
         self.observations, self.returns = Normaliser(size), Normaliser(1)
