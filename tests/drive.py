@@ -81,3 +81,17 @@ def state(population: Population) -> dict[str, Any]:
 def make(strategy: Strategy, size: int = 4, intervals: int = 6, **options: Any) -> Population:
     space = options.pop("space", {"x": (0.0, 1.0), "y": pb.Float(1e-4, 1.0, log=True)})
     return Population(space, strategy, size=size, intervals=intervals, **options)
+
+
+def grow(population: Population, gain: Callable[[Any], float], error: Callable[[], float] = lambda: 0.0) -> None:
+    """Train to the end: weights are a sum of gains, which a copy takes over; a score is that sum and an error."""
+    totals: dict[int, float] = {}
+    actions = population.start()
+    while actions:
+        before, released = dict(totals), []
+        for action in actions:
+            if action.hparams is not None:
+                begun = 0.0 if action.source is None else before[action.source]
+                totals[action.agent] = begun + gain(action.hparams)
+                released += population.tell(action.agent, totals[action.agent] + error())
+        actions = released

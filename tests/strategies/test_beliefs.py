@@ -17,16 +17,11 @@ from tests import drive
 def learned(noise: float, effect: float, intervals: int = 12) -> pb.strategies.Beliefs:
     rng = np.random.default_rng(0)
     population = Population({"x": (0.0, 1.0), "y": (0.0, 1.0)}, pb.PB2(), size=4, intervals=intervals)
-    totals: dict[int, float] = {}
-    actions = population.start()
-    while actions:
-        before, released = dict(totals), []
-        for action in actions:
-            if action.hparams is not None:
-                gain = effect * (1 - 4 * (action.hparams["x"] - 0.4) ** 2)
-                totals[action.agent] = (0.0 if action.source is None else before[action.source]) + gain
-                released += population.tell(action.agent, totals[action.agent] + noise * rng.standard_normal())
-        actions = released
+    drive.grow(
+        population,
+        lambda hparams: effect * (1 - 4 * (hparams["x"] - 0.4) ** 2),
+        lambda: noise * float(rng.standard_normal()),
+    )
     found = beliefs(population.notes, population.space, 4)
     assert found is not None
     return found

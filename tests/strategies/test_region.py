@@ -7,7 +7,7 @@ import pytest
 
 import popbandits as pb
 from popbandits.strategies._region import region
-from tests.drive import make
+from tests.drive import grow, make
 
 CENTRE = np.full(2, 0.5)
 
@@ -48,15 +48,6 @@ def test_an_int_of_few_values_is_not_frozen_by_its_box(size: int, high: int) -> 
     """The box around a value must hold the next one: with one or two agents nobody scouts."""
     for seed in range(4):
         population = make(pb.PB2(), size, 12, space={"n": pb.Int(0, high)}, seed=seed)
-        total: dict[int, float] = {}
-        actions = population.start()
-        while actions:
-            before, released = dict(total), []
-            for action in actions:
-                if action.hparams is not None:
-                    begun = 0.0 if action.source is None else before[action.source]
-                    total[action.agent] = begun + float(action.hparams["n"] == high)
-                    released += population.tell(action.agent, total[action.agent])
-            actions = released
+        grow(population, lambda hparams: float(hparams["n"] == high))
         assert population.best is not None
         assert population.best.score >= 6
