@@ -2,8 +2,8 @@
 
 Read from top to bottom: the network, the loss, the update, then the agent that collects and learns. An interval is
 50,000 environment steps, counted, not assumed. Batch size, learning rate, GAE λ and clip ε may change at any interval:
-nothing recompiles, since the update works on a buffer of fixed size and loops as often as there are minibatches. (A batch
-of more than 65,536 steps, which only the robustness experiment has, takes a larger buffer and one more compilation.)
+nothing recompiles, since the update works on a buffer of fixed size and loops as often as there are minibatches. (Only
+the robustness experiment has batches of more than 65,536 steps: a larger buffer, and one more compilation.)
 
     N environments    T steps of each in a rollout    O observation    A action
 
