@@ -130,7 +130,7 @@ def test_a_damaged_checkpoint_is_put_aside_and_the_one_before_is_used(tmp_path: 
     folder = tmp_path / "run"
     Controller(folder, workers=0, POPBANDITS_FAILPOINT="committed:16").wait()
     wanted = [action["load"] for action in pb.load(folder).entries[-1].body["actions"]]
-    twice = max(wanted, key=wanted.count)  # the donor's: two agents are to load it
+    twice = max(wanted, key=wanted.count)  # the donor's: it and its copies are to load it
     victim = folder / "checkpoints" / twice / ("manifest.json" if harm == "manifest" else "state")
     data = bytearray(victim.read_bytes())
     data[3] ^= 1
@@ -143,10 +143,10 @@ def test_a_damaged_checkpoint_is_put_aside_and_the_one_before_is_used(tmp_path: 
     assert again.finished
     assert len(again.history) == 24
     assert {failure.body["kind"] for failure in again.failures} == {"checkpoint"}
-    assert len(again.failures) == wanted.count(twice) == 2
+    assert len(again.failures) == wanted.count(twice) > 1
     assert (folder / "checkpoints" / f".damaged-{twice}").is_dir()
     fallbacks = {failure.body["load"] for failure in again.failures}
-    assert len(fallbacks) == 1  # both fall back to the same one
+    assert len(fallbacks) == 1  # all fall back to the same one
     assert None not in fallbacks
 
 
