@@ -18,6 +18,7 @@ import numpy as np
 from popbandits.population import Action, Decision, View
 from popbandits.problems import FAMILIES, Cell, simulate
 from popbandits.strategies import PB2, believed
+from popbandits.strategies._copying import next_interval, stop
 
 SIZE, LEAST, INTERVALS = 8, 2, 20  # agents at first and at the least
 SHARES = (0.2, 0.3, 0.4)
@@ -28,7 +29,7 @@ PROBLEMS = ("peak-3d", "peak-static", "peak-jumps")
 class ShrinkingPB2(PB2):
     """PB2 whose agents retire when there is little to be learned from a copy of the best."""
 
-    share: float = 0.7
+    share: float = 0.3
 
     def decide(self, view: View, due: tuple[int, ...]) -> Decision:
         there = tuple(row if agent in due else -1 for agent, row in enumerate(view.last))  # the retired are not ranked
@@ -42,11 +43,10 @@ class ShrinkingPB2(PB2):
         for action in decision.actions:
             if action.hparams is not None and action.source != action.agent and left > LEAST:
                 point = view.space.encode(action.hparams)[None, :]
-                t = float(view.history.interval[view.last[action.agent]]) + 1.0
-                _, deviation = posterior.mean_and_deviation(point, t)
+                _, deviation = posterior.mean_and_deviation(point, float(next_interval(view, action.agent)))
                 if deviation[0] < self.share * np.sqrt(posterior.theta.signal):
                     left -= 1
-                    actions.append(Action(action.agent, None, None, stop=True))
+                    actions.append(stop(action.agent))
                     continue
             actions.append(action)
         return replace(decision, actions=tuple(actions))

@@ -113,7 +113,14 @@ def test_a_checkpoint_holds_everything_but_the_environments(tmp_path: Path) -> N
     other = ppo.LunarLander(3)
     other.step(HPARAMS)
     other.load(tmp_path)
+    for a, b in zip(leaves((agent.weights, agent.moments)), leaves((other.weights, other.moments)), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert (other.steps, other.goal, other.size) == (agent.steps, agent.goal, agent.size)
+    assert other.episodes == agent.episodes
+    assert other.rng.bit_generator.state == agent.rng.bit_generator.state
+    np.testing.assert_array_equal(other.observations.mean, agent.observations.mean)
     assert agent.size > 0
+    assert other.rollout[-1]["ended"].all()
     for name, column in other.transitions(0.95).items():
         np.testing.assert_array_equal(column, taught[name], err_msg=name)
     # What a checkpoint left out the first would still have, and the other not: in equal environments both go on alike.

@@ -148,18 +148,18 @@ class PB2:
         learned |= {"fallbacks": fallbacks, "jitter": posterior.jitter}
         believed = posterior
         posterior = posterior.while_training(in_training(view, keepers))
+        before = {agent: -1 if source is None else view.last[source] for agent, source in sources.items()}
         scouted = []
         for agent in scouts:
-            t, source = float(next_interval(view, agent)), sources[agent]
             scouted.append(self._scouted(view, agent, posterior))
-            before = -1 if source is None else view.last[source]
-            posterior = posterior.while_training(posterior.rows.another(scouted[-1], t, before))
+            row = posterior.rows.another(scouted[-1], float(next_interval(view, agent)), before[agent])
+            posterior = posterior.while_training(row)
         if not explorers:
             return np.array(scouted), learned
         requests = [
             Request(
                 self._box(view, theta, agent, sources),
-                -1 if (source := sources[agent]) is None else view.last[source],
+                before[agent],
                 UpperConfidenceBound(self._beta(next_interval(view, agent), view.space.dim)),
                 generator(view.seed, "sweep", next_interval(view, agent) - 1, agent),
             )
