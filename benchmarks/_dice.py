@@ -26,4 +26,4 @@ class DicePB2(PB2):
         keepers: list[int],
     ) -> tuple[Floats, dict[str, Any]]:
         rngs = [generator(view.seed, "dice", next_interval(view, agent), agent) for agent in (*explorers, *scouts)]
-        return np.array([view.space.snap(rng.random((1, view.space.dim)))[0] for rng in rngs]), {}
+        return np.array([view.space.encode(view.space.sample(rng)) for rng in rngs]), {}

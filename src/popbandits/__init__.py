@@ -17,6 +17,7 @@ from popbandits._errors import (
     SpaceError,
     StorageError,
     TrainableError,
+    TrainingFailedError,
     UnknownAgentError,
 )
 from popbandits._version import __version__ as __version__
@@ -73,6 +74,7 @@ __all__ = [
     "StorageError",
     "Trainable",
     "TrainableError",
+    "TrainingFailedError",
     "UnknownAgentError",
     "check_trainable",
     "functional",

@@ -11,7 +11,8 @@ PopbanditsError
 │   └── ScoreError          the score is not a number
 ├── OptionError             a setting that does not exist or has a value it cannot have
 ├── TrainableError          user code that cannot be trained
-│   └── DataError           images to learn from that are missing or damaged
+│   ├── DataError           images to learn from that are missing or damaged
+│   └── TrainingFailedError every agent failed, or no score was finite
 └── RunError                a run folder that cannot be used
     └── StorageError        the disk is full or fails; the run can be resumed
 """
@@ -63,6 +64,10 @@ class TrainableError(PopbanditsError):
 
 class DataError(TrainableError):
     """Images to learn from that are missing, damaged, or not what was asked for."""
+
+
+class TrainingFailedError(TrainableError):
+    """Every agent failed as often as it may, or a run has ended without one finite score."""
 
 
 class RunError(PopbanditsError):

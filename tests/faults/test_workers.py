@@ -97,7 +97,26 @@ def test_a_hang_is_ended_at_the_deadline(tmp_path: Path, wish: Any, undisturbed:
 def test_when_every_agent_fails_the_run_ends_and_says_why(tmp_path: Path) -> None:
     with pytest.raises(pb.TrainableError, match=r"every agent failed 2 times .* RuntimeError: this never works"):
         run(tmp_path, pb.Processes(workers=2), models.AlwaysFails, retries=1)
-    assert len(pb.load(tmp_path / "run").failures) >= 8
+    left = pb.load(tmp_path / "run")
+    assert len(left.failures) == 8
+    assert not len(left.history)  # nobody's interval is spent on a fault that was not its own
+
+
+@pytest.mark.parametrize("executor", [pb.Inline(), pb.Processes(workers=2)], ids=str)
+def test_after_an_outage_every_agent_goes_on_from_its_own_weights(
+    tmp_path: Path, wish: Any, undisturbed: Any, executor: Executor
+) -> None:
+    class Outage(pb.Callback):
+        def on_entry(self, entry: Any) -> None:
+            if entry.kind == "decision" and len(heard) == 8:
+                wish(*(f"step-raise-{i}" for i in range(12)))
+            heard.extend([entry] if entry.kind == "report" else [])
+
+    heard: list[Any] = []
+    with pytest.raises(pb.TrainingFailedError, match=r"(?s)every agent failed 3 times .* in interval 3: .* resume "):
+        run(tmp_path, executor, callbacks=[Outage()])
+    assert len(pb.load(tmp_path / "run").history) == 8
+    assert told(pb.resume(tmp_path / "run", executor=executor)) == undisturbed
 
 
 @pytest.mark.parametrize("executor", [pb.Inline(), pb.Processes(workers=2)], ids=str)

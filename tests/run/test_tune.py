@@ -133,7 +133,8 @@ def test_callbacks_hear_everything_and_cannot_stop_a_run(tmp_path: Path) -> None
             raise RuntimeError("no network")
 
     ear = Ear()
-    run = tune(tmp_path, callbacks=[Broken(), ear])
+    with pytest.warns(UserWarning, match=r"put aside: RuntimeError: no network \(test_tune.py, line"):
+        run = tune(tmp_path, callbacks=[Broken(), ear])
     assert run.finished
     assert (ear.heard[0], ear.heard[-1]) == ("start", "end")
     assert ear.heard.count("report") == 20
@@ -237,11 +238,15 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("given", "error", "words"),
         [
-            ({"population": 0}, pb.OptionError, "`size >= 1`"),
+            ({"population": 0}, pb.OptionError, "`population >= 1`"),
             ({"intervals": 0}, pb.OptionError, "`intervals >= 1`"),
             ({"mode": "best"}, pb.OptionError, "mode must be 'max' or 'min'"),
             ({"retries": -1}, pb.OptionError, "`retries >= 0`"),
             ({"metric": ""}, pb.OptionError, "metric must be"),
+            ({"executor": "inline"}, pb.OptionError, "executor must be .* but got 'inline'"),
+            ({"executor": pb.Inline}, pb.OptionError, "executor must be"),
+            ({"callbacks": [print]}, pb.OptionError, "callbacks must be"),
+            ({"callbacks": pb.Callback()}, pb.OptionError, "callbacks must be a list"),
         ],
     )
     def test_settings_that_cannot_be_are_refused(

@@ -6,7 +6,7 @@ used · 4 the disk is full or fails · 5 training failed · 130 and 143 interrup
 
 import sys
 
-from popbandits._errors import PopbanditsError, RunError, StorageError, TrainableError
+from popbandits._errors import PopbanditsError, RunError, StorageError, TrainingFailedError
 
 
 def main() -> None:
@@ -30,10 +30,6 @@ def main() -> None:
 
         print(f"popbandits: {text(error)}", file=sys.stderr)
         sys.exit(_code(error))
-    except SystemExit as end:
-        if end.code in (130, 143):
-            print("popbandits: interrupted; everything is written, and `popbandits resume` goes on", file=sys.stderr)
-        raise
 
 
 def _code(error: PopbanditsError) -> int:
@@ -41,4 +37,4 @@ def _code(error: PopbanditsError) -> int:
         return 4
     if isinstance(error, RunError):
         return 3
-    return 5 if isinstance(error, TrainableError) and "every agent failed" in str(error) else 2
+    return 5 if isinstance(error, TrainingFailedError) else 2

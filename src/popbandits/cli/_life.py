@@ -1,9 +1,11 @@
 """The life of a run: run, resume, stop, replay."""
 
 import os
+import shlex
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -43,6 +45,7 @@ def run(
     executor: Where = "processes",
     workers: Workers = None,
     deadline: Deadline = None,
+    retries: Annotated[int, typer.Option(min=0, help="How often an interval that failed is tried again.")] = 2,
     directory: Annotated[Path | None, typer.Option("--dir", help="The run's folder; a new one under runs/.")] = None,
     quiet: Quiet = False,
 ) -> None:
@@ -62,13 +65,16 @@ def run(
         sync,
         metric,
         mode,
+        retries,
     )
-    _show(start(settings, executor_of(executor, workers, deadline), directory, _progress(quiet)))
+    where = executor_of(executor, workers, deadline)
+    _show(_unless_interrupted(lambda callbacks: start(settings, where, directory, callbacks), quiet))
 
 
 @life.command("resume")
 def resume_command(
     folder: Folder,
+    target: Annotated[str | None, typer.Option(help="The trainable, when it is no longer where it was.")] = None,
     executor: Where = "processes",
     workers: Workers = None,
     deadline: Deadline = None,
@@ -78,7 +84,15 @@ def resume_command(
 
     Example: popbandits resume runs/my-run
     """
-    _show(resume(folder, executor=executor_of(executor, workers, deadline), callbacks=_progress(quiet)))
+    if load(folder).finished:
+        print(f"{folder} had ended already:")
+    moved = None if target is None else target_of(target)
+    where = executor_of(executor, workers, deadline)
+    _show(
+        _unless_interrupted(
+            lambda callbacks: resume(folder, trainable=moved, executor=where, callbacks=callbacks), quiet
+        )
+    )
 
 
 @life.command()
@@ -97,7 +111,7 @@ def stop(folder: Folder) -> None:
         raise RunError(f"process {process} of {folder} cannot be told to stop: {error.strerror}") from None
     for _ in range(100):
         if holder(folder) is None:
-            print(f"{folder} has stopped; `popbandits resume {folder}` goes on")
+            print(f"{folder} has stopped; `popbandits resume {_quoted(folder)}` goes on")
             return
         time.sleep(0.1)
     raise RunError(f"{folder} has not stopped within 10 s; process {process} still holds it")
@@ -119,16 +133,18 @@ def replay_command(
     """
     learned = load(folder)
     whose = int(agent) if agent.isdigit() else agent
-    done = replay(
-        learned,
-        seeds=seeds,
-        agent=whose,
-        executor=executor_of(executor, workers, None),
-        directory=directory,
-        callbacks=_progress(quiet),
+    where = executor_of(executor, workers, None)
+    done = _unless_interrupted(
+        lambda callbacks: replay(
+            learned, seeds=seeds, agent=whose, executor=where, directory=directory, callbacks=callbacks
+        ),
+        quiet,
     )
     final = [float(done.history.score[done.history.agent == a][-1]) for a in range(seeds)]
-    print(f"learned: {number(learned.best.score)}; replayed with {seeds} seeds: {', '.join(map(number, final))}")
+    own = learned.history.score[learned.history.agent == whose]
+    score = learned.best.score if whose == "best" else float(own[-1])
+    with_seeds = f"{seeds} seed{'s' if seeds > 1 else ''}"
+    print(f"learned: {number(score)}; replayed with {with_seeds}: {', '.join(map(number, final))}")
     print(f"run: {done.directory}")
 
 
@@ -136,6 +152,33 @@ def _progress(quiet: bool) -> list[Callback]:
     if quiet:
         return []
     return [Live(Console())] if sys.stdout.isatty() else [Lines(sys.stdout)]
+
+
+class _Place(Callback):
+    """Remembers where a run is, for what is said when it is interrupted."""
+
+    def __init__(self) -> None:
+        self.directory: Path | None = None
+
+    def on_start(self, run: Run) -> None:
+        self.directory = run.directory
+
+
+def _unless_interrupted(train: Callable[[list[Callback]], Run], quiet: bool) -> Run:
+    """Return the run that was trained; when a signal stops it, say how to go on and exit as shells expect."""
+    place = _Place()
+    try:
+        return train([*_progress(quiet), place])
+    except (KeyboardInterrupt, SystemExit) as end:
+        if place.directory is not None:
+            on = f"popbandits resume {_quoted(place.directory)}"
+            print(f"popbandits: interrupted; everything is written, and `{on}` goes on", file=sys.stderr)
+        code = end.code if isinstance(end, SystemExit) else 130
+        raise typer.Exit(code if isinstance(code, int) else 1) from None
+
+
+def _quoted(path: Path) -> str:
+    return shlex.quote(text(path))
 
 
 def _show(done: Run) -> None:
@@ -147,8 +190,11 @@ def _show(done: Run) -> None:
     table.add_row("hparams", escape(pairs(best.hparams)))
     table.add_row("checkpoint", escape(text(best.checkpoint)))
     table.add_row("run", escape(text(done.directory)))
-    table.add_row("schedule", escape(f"popbandits schedule {text(done.directory)}"))
-    table.add_row("figures", escape(f"popbandits report {text(done.directory)}"))
+    if done.failures:
+        last = text(done.failures[-1].body["message"])
+        table.add_row("failures", escape(f"{len(done.failures)} attempts failed; the last: {last}"))
+    table.add_row("schedule", escape(f"popbandits schedule {_quoted(done.directory)}"))
+    table.add_row("figures", escape(f"popbandits report {_quoted(done.directory)}"))
     console = Console() if sys.stdout.isatty() else Console(width=200)
     console.print(table)
     for warning in done.beliefs.warnings if done.beliefs else ():

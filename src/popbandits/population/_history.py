@@ -31,6 +31,8 @@ class History:
         agent, interval, score: the reports.
         donor: whose weights the interval began with: the agent's own id, another's, or -1 for fresh ones.
         before: the row that reported the score the interval began with, -1 when there was none.
+        age: how many intervals the weights have trained by then, through all donors. In step it is the interval, unless
+            the agent began anew.
         improvement: score minus the score before; nan for fresh weights.
         points: the hparams in the unit cube, n x dim.
         values: the hparams as numbers in the user's units (a Choice as its position), n x dim.
@@ -42,6 +44,7 @@ class History:
     score: Floats
     donor: Ints
     before: Ints
+    age: Ints
     improvement: Floats
     points: Floats
     values: Floats
@@ -110,7 +113,7 @@ class HistoryLog:
         """The number of rows."""
         self._new: list[tuple[Any, ...]] = []
         room = 64
-        whole = {"agent", "interval", "donor", "before"}
+        whole = {"agent", "interval", "donor", "before", "age"}
         self._columns: dict[str, NDArray[Any]] = {}
         for field in fields(History):
             if field.name != "space":

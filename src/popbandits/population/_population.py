@@ -187,7 +187,17 @@ class Population:
         donor = -1 if job.source is None else job.source
         improvement = report.score - job.score_before
         self._log.append(
-            (report.agent, report.interval, report.score, donor, job.before, improvement, job.point, job.values)
+            (
+                report.agent,
+                report.interval,
+                report.score,
+                donor,
+                job.before,
+                job.age,
+                improvement,
+                job.point,
+                job.values,
+            )
         )
         self._last[report.agent] = self._log.n - 1
         self._latest[report.agent] = job
@@ -220,7 +230,9 @@ class Population:
             point, values = latest.point, latest.values  # most agents keep their hparams
         else:
             point, values = self.space.encode(hparams), self.space.to_values(hparams)
-        return Job(action.agent, self._reports[action.agent] + 1, hparams, point, values, source, before, score)
+        age = 1 if source is None else self._latest[source].age + 1
+        interval = self._reports[action.agent] + 1
+        return Job(action.agent, interval, hparams, point, values, source, before, score, age)
 
 
 def _whole(name: str, value: Any, least: int) -> int:

@@ -21,6 +21,7 @@ class Job(NamedTuple):
         source: whose weights it began with; None for fresh ones.
         before: the row of the score it began with; -1 when there was none.
         score_before: that score; nan when there was none.
+        age: how many intervals the weights will have trained by the end of it.
     """
 
     agent: int
@@ -31,6 +32,7 @@ class Job(NamedTuple):
     source: int | None
     before: int
     score_before: float
+    age: int
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 import math
 import tempfile
-import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from popbandits._errors import PopbanditsError
 from popbandits._random import generator
 from popbandits._types import Hparams
+from popbandits.run._blame import blame
 from popbandits.run._checkpoints import beside, seal
 from popbandits.run._findings import Finding
 from popbandits.run._trainable import Functional, Target, check_in_effect, check_methods, scored
@@ -42,10 +42,8 @@ def check_trainable(trainable: Any, space: SpaceLike, *, metric: str = "score") 
                 findings.append(finding)  # noqa: PERF402  (what was found before a failure is kept)
     except PopbanditsError as error:
         findings.append(Finding(False, str(error)))
-    except Exception as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        said = f"{type(error).__name__}: {error}"
-        findings.append(Finding(False, f"{said} ({Path(where.filename).name}, line {where.lineno}, in {where.name})"))
+    except (Exception, SystemExit) as error:
+        findings.append(Finding(False, blame(error)))
     return tuple(findings)
 
 
@@ -99,4 +97,4 @@ def _loaded(trainable: Any, path: Path, train: Callable[[Any], float], go_on: fl
 def _same(a: float, b: float, text: str, advice: str) -> Finding:
     if a == b or (math.isnan(a) and math.isnan(b)):
         return Finding(True, text)
-    return Finding(False, f"not so: {text} ({a:g} and {b:g}); {advice}")
+    return Finding(False, f"it is not so that {text} ({a:g} and {b:g}); {advice}")

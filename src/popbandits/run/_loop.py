@@ -5,13 +5,15 @@ train on. A crash at any point is repaired by reading the log back: a controller
 """
 
 import math
+import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from popbandits._errors import StorageError, TrainableError
+from popbandits._errors import StorageError, TrainingFailedError
 from popbandits._random import generator
 from popbandits.population import Action, Decision, Event, Population, Report
+from popbandits.run._blame import blame
 from popbandits.run._callback import Callback
 from popbandits.run._checkpoints import publish, quarantine, sweep
 from popbandits.run._executor import Assignment, Done, Executor, Failed, Outcome, Session, Task
@@ -34,7 +36,8 @@ class Controller:
         self._loads: dict[int, str | None] = {}
         self._attempts: dict[int, int] = {}
         self._tasks: dict[int, Task] = {}
-        self._given_up: set[int] = set()
+        self._failing: set[int] = set()  # agents that were given up and have not succeeded since
+        self._held_back: dict[int, Entry] = {}  # their reports, until it is known that others still succeed
         self._unheard: list[Entry] = []
         options = {name: getattr(settings, name) for name in ("size", "intervals", "seed", "sync")}
         lived = events(settings, self._noting(log.entries()))  # one pass: no row of a long log is kept
@@ -45,7 +48,7 @@ class Controller:
         """Train until the population is finished, or a signal asks to stop.
 
         Raises:
-            TrainableError: when every agent fails.
+            TrainingFailedError: when every agent fails.
             StorageError: when the disk is full or fails; the run can be resumed.
         """
         assignment = Assignment(self._settings.target, self._folder, self._settings.metric, self._settings.size)
@@ -75,14 +78,17 @@ class Controller:
             if agent not in self._tasks or self._tasks[agent].key != outcome.task.key:
                 continue  # a late word of an attempt that was given up: fenced by (agent, interval, attempt)
             del self._tasks[agent]
-            entry = self._report(outcome) if isinstance(outcome, Done) else self._failure(outcome)
-            if entry is not None:
+            if isinstance(outcome, Done):
+                entry = self._report(outcome)
+                self._give_up()
                 self._reported(entry)
+            else:
+                self._failure(outcome)
         failpoint("before-commit")
         self._commit()
         failpoint("committed")
         for agent in self.population.training:
-            if agent not in self._tasks:
+            if agent not in self._tasks and agent not in self._held_back:
                 self._submit(session, agent)
         self._keeper.tidy(self._loading())
 
@@ -102,12 +108,16 @@ class Controller:
                 f"a checkpoint could not be published: {error.strerror}; make room and resume"
             ) from error
         failpoint("published")
-        self._given_up.discard(task.agent)
+        self._failing.discard(task.agent)
         body = {"attempt": task.attempt, "metrics": outcome.metrics, "seconds": outcome.seconds}
         return Entry("report", body, task.agent, task.interval, outcome.score, task.save)
 
-    def _failure(self, outcome: Failed) -> Entry | None:
-        """Log a failure; return the report of an agent that is given up, or None when it is tried again."""
+    def _failure(self, outcome: Failed) -> None:
+        """Log a failure. An agent out of attempts is given up, unless all are: then it is not the agent's fault.
+
+        Which of the two it is shows when another agent succeeds, or when none is left to; until then the report is
+        held back, so that a run ended by one cause for all goes on from every agent's own weights.
+        """
         task = outcome.task
         if outcome.kind == "storage":
             raise StorageError(f"a checkpoint could not be written: {outcome.message}; make room and resume")
@@ -122,16 +132,22 @@ class Controller:
             body |= {"damaged": task.load, "load": self._keeper.before(task.load)}
         self._add(Entry("failure", body, task.agent, task.interval))
         if task.attempt <= self._settings.retries or outcome.kind == "checkpoint":
-            return None
-        self._given_up.add(task.agent)
-        if len(self._given_up) >= self._settings.size:
-            self._commit()
-            raise TrainableError(
-                f"every agent failed {self._settings.retries + 1} times in a row; the last was agent {task.agent} "
-                f"in interval {task.interval}: {outcome.message}"
-            )
+            return
         body = {"attempt": task.attempt, "metrics": {}, "seconds": [0.0, 0.0, 0.0]}
-        return Entry("report", body, task.agent, task.interval, math.nan, task.load)
+        self._held_back[task.agent] = Entry("report", body, task.agent, task.interval, math.nan, task.load)
+        self._failing.add(task.agent)
+        if self._held_back.keys() < self.population.training.keys():
+            return
+        if len(self._failing) >= self._settings.size:
+            self._commit()
+            raise _all_failed(outcome, self._folder.parent)
+        self._give_up()
+
+    def _give_up(self) -> None:
+        """Report the agents that were held back: what failed was theirs."""
+        given_up, self._held_back = self._held_back, {}
+        for entry in given_up.values():
+            self._reported(entry)
 
     def _decided(self, actions: list[Action]) -> None:
         """Log a decision with the checkpoints its actions refer to."""
@@ -181,7 +197,9 @@ class Controller:
             callback.on_entry(entry)
         except Exception as error:
             self._callbacks.remove(callback)
-            self._log.add(Entry("note", {"message": f"a callback was put aside: {type(error).__name__}: {error}"}))
+            told = f"a callback was put aside: {blame(error)}"
+            warnings.warn(told, stacklevel=2)
+            self._log.add(Entry("note", {"message": told}))
 
     def _noting(self, entries: Iterable[Entry]) -> Iterable[Entry]:
         for entry in entries:
@@ -201,6 +219,18 @@ class Controller:
             if "damaged" in entry.body:
                 self._loads[entry.agent] = entry.body["load"]
                 self._keeper.damaged(entry.body["damaged"])
+
+
+def _all_failed(last: Failed, folder: Path) -> TrainingFailedError:
+    task = last.task
+    times = "once" if task.attempt == 1 else f"{task.attempt} times in a row"
+    error = TrainingFailedError(
+        f"every agent failed {times}; the last was agent {task.agent} in interval {task.interval}: {last.message}; "
+        f"nothing is lost: mend the cause, then resume {folder}"
+    )
+    if last.traceback:
+        error.add_note(last.traceback)
+    return error
 
 
 def events(settings: Settings, entries: Iterable[Entry]) -> Iterable[Event]:

@@ -42,7 +42,7 @@ class Processes:
     def __post_init__(self) -> None:
         if self.workers is not None and (not isinstance(self.workers, int) or self.workers < 1):
             raise OptionError(f"`workers >= 1` must hold, but got workers={self.workers!r}")
-        if self.deadline is not None and not self.deadline > 0:
+        if self.deadline is not None and not (isinstance(self.deadline, (int, float)) and self.deadline > 0):
             raise OptionError(f"`deadline > 0` must hold, but got deadline={self.deadline!r}")
         if not isinstance(self.threads, int) or self.threads < 1:
             raise OptionError(f"`threads >= 1` must hold, but got threads={self.threads!r}")

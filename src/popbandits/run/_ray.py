@@ -58,7 +58,7 @@ class Ray:
             raise OptionError("resources_per_agent must name what an agent needs, such as {'CPU': 1}, but got {}")
         if self.workers is not None and (not isinstance(self.workers, int) or self.workers < 1):
             raise OptionError(f"`workers >= 1` must hold, but got workers={self.workers!r}")
-        if self.deadline is not None and not self.deadline > 0:
+        if self.deadline is not None and not (isinstance(self.deadline, (int, float)) and self.deadline > 0):
             raise OptionError(f"`deadline > 0` must hold, but got deadline={self.deadline!r}")
 
     def open(self, assignment: Assignment) -> "_RaySession":

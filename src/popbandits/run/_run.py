@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from popbandits._errors import RunError
+from popbandits._errors import RunError, TrainingFailedError
 from popbandits.population import History, Population
 from popbandits.run._lock import holder
 from popbandits.run._log import Entry, Log
@@ -117,10 +117,15 @@ class Run:
 
         Raises:
             RunError: while no score is finite.
+            TrainingFailedError: when none was, to the end.
         """
         history = self._population.history
         best = history.best()
         if best is None:
+            if self.finished:
+                raise TrainingFailedError(
+                    f"{self.directory} is finished, but none of its {len(history)} scores was finite"
+                )
             raise RunError(f"{self.directory} has no finite score yet")
         row = int(np.flatnonzero((history.agent == best.agent) & (history.interval == best.interval))[0])
         return Result(
@@ -168,7 +173,6 @@ class Run:
         history = self._population.history
         last: dict[int, int] = {int(agent): row for row, agent in enumerate(history.agent)}
         best = history.best()
-        training = self._population.training
         state = "finished" if self.finished else "running" if self.active else "stopped"
         model = self.beliefs
         return {
@@ -187,17 +191,20 @@ class Run:
                 "hparams": best.hparams,
             },
             "model": None if model is None else _plain(asdict(model)),
-            "agents": [
-                {
-                    "agent": agent,
-                    "interval": int(history.interval[last[agent]]) if agent in last else 0,
-                    "score": _finite(self.settings.sign * float(history.score[last[agent]])) if agent in last else None,
-                    "hparams": _plain(training[agent].hparams) if agent in training else None,
-                    "state": "training" if agent in training else "done",
-                }
-                for agent in range(self.settings.size)
-            ],
+            "agents": [self._agent(agent, last.get(agent)) for agent in range(self.settings.size)],
         }
+
+    def _agent(self, agent: int, row: int | None) -> dict[str, Any]:
+        """Return where an agent stands; row is its latest report's."""
+        history, job = self._population.history, self._population.training.get(agent)
+        interval = 0 if row is None else int(history.interval[row])
+        if job is not None:
+            state = "training" if self.active else "stopped"
+        else:
+            state = "done" if self.finished or interval >= self.settings.intervals else "waiting"
+        hparams = job.hparams if job is not None else None if row is None else history.hparams(row)
+        score = None if row is None else _finite(self.settings.sign * float(history.score[row]))
+        return {"agent": agent, "interval": interval, "score": score, "hparams": _plain(hparams), "state": state}
 
     def _lineage_schedule(self, row: int) -> tuple[dict[str, Any], ...]:
         schedule = []

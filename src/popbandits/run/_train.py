@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from popbandits._errors import PopbanditsError, RunError
+from popbandits.run._blame import blame
 from popbandits.run._checkpoints import beside, damage, seal
 from popbandits.run._executor import Assignment, Done, Failed, Outcome, Task
 from popbandits.run._trainable import Factory, Trainable, check_in_effect, scored
@@ -86,4 +87,4 @@ def _failed(task: Task, error: Exception) -> Failed:
     if isinstance(error, OSError) and error.errno in _STORAGE:
         return Failed(task, "storage", f"{error.strerror} ({error.filename})", text)
     kind = "memory" if isinstance(error, MemoryError) else "exception"
-    return Failed(task, kind, f"{type(error).__name__}: {error}", text)
+    return Failed(task, kind, blame(error), text)

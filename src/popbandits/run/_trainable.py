@@ -138,7 +138,11 @@ def scored(result: Any, metric: str) -> tuple[float, dict[str, float]]:
     """
     metrics = result if isinstance(result, Mapping) else {metric: result}
     if metric not in metrics:
-        raise TrainableError(f"step returned no {metric!r}, but {', '.join(map(repr, metrics)) or 'an empty dict'}")
+        others = ", ".join(map(repr, metrics))
+        raise TrainableError(
+            f"step returned no {metric!r}, but {others or 'an empty dict'}; "
+            f"return {metric!r} too, or choose another metric when a run begins"
+        )
     numbers: dict[str, float] = {}
     for key, value in metrics.items():
         try:

@@ -1,14 +1,16 @@
 """tune, resume, load and replay: the doors of the engine."""
 
+import inspect
 import signal
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from popbandits import _version
-from popbandits._errors import RunError
+from popbandits._errors import OptionError, RunError
 from popbandits.population import Strategy
 from popbandits.run._callback import Callback
 from popbandits.run._executor import Executor
@@ -68,6 +70,8 @@ def tune(
     stop_if_imported()
     if not isinstance(trainable, Functional):
         check_methods(trainable)
+    if isinstance(population, int) and population < 1:
+        raise OptionError(f"`population >= 1` must hold, but got population={population}")
     settings = Settings(
         Target.of(trainable),
         as_space(space),
@@ -88,7 +92,10 @@ def start(
 ) -> Run:
     """Train a new run with these settings, to its end."""
     stop_if_imported()
-    settings.population()  # refuses sizes and intervals that cannot be, before a folder is made
+    # All that can be refused is, before a folder is made.
+    settings.population()
+    settings.target.load()
+    _check(executor, callbacks)
     folder = Path(directory) if directory is not None else _new_folder(settings.target)
     try:
         (folder / CHECKPOINTS).mkdir(parents=True, exist_ok=True)
@@ -99,11 +106,18 @@ def start(
         return _drive(folder, settings, log, executor, callbacks)
 
 
-def resume(directory: str | Path, *, executor: Executor | None = None, callbacks: Sequence[Callback] = ()) -> Run:
+def resume(
+    directory: str | Path,
+    *,
+    trainable: Any = None,
+    executor: Executor | None = None,
+    callbacks: Sequence[Callback] = (),
+) -> Run:
     """Go on with a run that was interrupted, as if it had never been.
 
     Args:
         directory: the run's folder.
+        trainable: the user's code, when it is no longer where it was: the class has moved, or the run has.
         executor: where agents are trained; it need not be the one it was begun with.
         callbacks: told what happens.
 
@@ -111,14 +125,18 @@ def resume(directory: str | Path, *, executor: Executor | None = None, callbacks
         RunError: when there is no run, another process trains it, or its log is damaged or of another version.
     """
     stop_if_imported()
+    executor = executor or Processes()
+    _check(executor, callbacks)
     folder = Path(directory)
     Log.open(folder).close()
     with Lock(folder):
         log = Log.open(folder, write=True)
         log.check()
         settings = Settings.from_json(log.settings)
+        if trainable is not None:
+            settings = replace(settings, target=trainable if isinstance(trainable, Target) else Target.of(trainable))
         settings.target.load()
-        return _drive(folder, settings, log, executor or Processes(), callbacks)
+        return _drive(folder, settings, log, executor, callbacks)
 
 
 def load(directory: str | Path) -> Run:
@@ -181,10 +199,21 @@ def _drive(folder: Path, settings: Settings, log: Log, executor: Executor, callb
         for callback in callbacks:
             _tell(callback.on_end, run)
     if interrupts.asked == signal.SIGINT:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(f"everything is written; resume({str(folder)!r}) goes on")
     if interrupts.asked is not None:
         raise SystemExit(128 + interrupts.asked)
     return run
+
+
+def _check(executor: Any, callbacks: Any) -> None:
+    """Refuse what is no executor, or no callbacks."""
+    if inspect.isclass(executor) or not callable(getattr(executor, "open", None)):
+        raise OptionError(f"executor must be Processes(), Inline() or Ray(), but got {executor!r}")
+    if not isinstance(callbacks, Sequence):
+        raise OptionError(f"callbacks must be a list, but got {callbacks!r}")
+    for callback in callbacks:
+        if inspect.isclass(callback) or not callable(getattr(callback, "on_entry", None)):
+            raise OptionError(f"callbacks must be objects of a class like Callback, but got {callback!r}")
 
 
 def _tell(hear: Callable[[Run], None], run: Run) -> None:

@@ -27,6 +27,11 @@ def next_interval(view: View, agent: int) -> int:
     return int(view.history.interval[view.last[agent]]) + 1
 
 
+def next_age(view: View, source: int | None) -> int:
+    """Return how old weights will be that train one more interval: a source's, or fresh ones."""
+    return 1 if source is None else int(view.history.age[view.last[source]]) + 1
+
+
 def spent(view: View, agent: int) -> bool:
     """Return whether an agent has trained all its intervals."""
     return next_interval(view, agent) > view.intervals

@@ -26,9 +26,10 @@ class Evidence:
 def finished(view: View, window: int) -> Evidence:
     """Return the newest `window` reports that have an improvement. Only these are looked at, however long the run."""
     history = view.history
-    # By interval and agent, not by arrival: a decision must not depend on who reported first.
+    # By age and agent, not by arrival: a decision must not depend on who reported first. Problems change with the
+    # training of the weights, so the model's time is their age: a slow agent that copies is as old as its donor.
     recent = np.arange(max(0, len(history) - window - view.size), len(history))
-    recent = recent[np.lexsort((history.agent[recent], -history.interval[recent]))][:window]
+    recent = recent[np.lexsort((history.agent[recent], -history.interval[recent], -history.age[recent]))][:window]
     fresh = history.before[recent] < 0
     with np.errstate(over="ignore", invalid="ignore"):
         y = np.where(fresh, history.score[recent], history.improvement[recent])
@@ -37,20 +38,20 @@ def finished(view: View, window: int) -> Evidence:
     if fresh.any():
         level = float(np.mean(y[~fresh])) if (~fresh).any() else 0.0
         y = np.where(fresh, y - float(np.mean(y[fresh])) + level, y)
-    rows = Rows(history.points[recent], history.interval[recent].astype(float), recent, history.before[recent])
+    rows = Rows(history.points[recent], history.age[recent].astype(float), recent, history.before[recent])
     standard, unit = standardise(y)
     return Evidence(rows, standard, unit)
 
 
 def in_training(view: View, keepers: Sequence[int] = ()) -> Rows:
     """Return the agents that are training, and those that keep their hparams, as rows without an outcome yet."""
-    jobs = [(job.point, job.interval, job.before) for job in view.training.values()]
+    jobs = [(job.point, job.age, job.before) for job in view.training.values()]
     for agent in keepers:
         row = view.last[agent]
-        jobs.append((view.history.points[row], int(view.history.interval[row]) + 1, row))
+        jobs.append((view.history.points[row], int(view.history.age[row]) + 1, row))
     return Rows(
         np.array([point for point, _, _ in jobs]).reshape(len(jobs), view.space.dim),
-        np.array([float(interval) for _, interval, _ in jobs]),
+        np.array([float(age) for _, age, _ in jobs]),
         len(view.history) + np.arange(len(jobs)),
         np.array([before for _, _, before in jobs], dtype=np.int64),
     )

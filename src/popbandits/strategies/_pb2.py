@@ -20,7 +20,16 @@ from popbandits.population import Action, Decision, History, View
 from popbandits.space import Space
 from popbandits.strategies._beliefs import edge_over_chance
 from popbandits.strategies._checks import check_number, options
-from popbandits.strategies._copying import copy_step, draw_donor, keep, next_interval, spent, start_at_random, stop
+from popbandits.strategies._copying import (
+    copy_step,
+    draw_donor,
+    keep,
+    next_age,
+    next_interval,
+    spent,
+    start_at_random,
+    stop,
+)
 from popbandits.strategies._evidence import Evidence, finished, in_training
 from popbandits.strategies._region import region
 
@@ -151,8 +160,9 @@ class PB2:
         before = {agent: -1 if source is None else view.last[source] for agent, source in sources.items()}
         scouted = []
         for agent in scouts:
-            scouted.append(self._scouted(view, agent, posterior))
-            row = posterior.rows.another(scouted[-1], float(next_interval(view, agent)), before[agent])
+            t = next_age(view, sources[agent])
+            scouted.append(self._scouted(view, agent, t, posterior))
+            row = posterior.rows.another(scouted[-1], float(t), before[agent])
             posterior = posterior.while_training(row)
         if not explorers:
             return np.array(scouted), learned
@@ -160,7 +170,7 @@ class PB2:
             Request(
                 self._box(view, theta, agent, sources),
                 before[agent],
-                UpperConfidenceBound(self._beta(next_interval(view, agent), view.space.dim)),
+                UpperConfidenceBound(self._beta(next_age(view, sources[agent]), view.space.dim)),
                 generator(view.seed, "sweep", next_interval(view, agent) - 1, agent),
             )
             for agent in explorers
@@ -170,19 +180,18 @@ class PB2:
         edge = edge_over_chance(believed, chosen, requests[0].box.t, view.space, view.seed)
         return np.array([*chosen, *scouted]), learned | {"edge": edge, "region": float(np.mean(widths))}
 
-    def _scouted(self, view: View, agent: int, posterior: Posterior) -> Floats:
+    def _scouted(self, view: View, agent: int, t: int, posterior: Posterior) -> Floats:
         """Return where a scout goes: anywhere, but for what is already believed to be worse."""
-        t = next_interval(view, agent)
-        rng = generator(view.seed, "scout", t - 1, agent)
-        points = view.space.snap(rng.random((_SCOUTED, view.space.dim)))
+        rng = generator(view.seed, "scout", next_interval(view, agent) - 1, agent)
+        points = np.array([view.space.encode(view.space.sample(rng)) for _ in range(_SCOUTED)])
         bound = UpperConfidenceBound(self._beta(t, view.space.dim))
         best: Floats = points[int(np.argmax(bound(*posterior.mean_and_deviation(points, float(t)))))]
         return best
 
     def _box(self, view: View, theta: Theta, agent: int, sources: Mapping[int, int | None]) -> Box:
         """Return where an agent may look: around the hparams of its weights, or everywhere, from the donors' on."""
-        t = float(next_interval(view, agent))
         source = sources[agent]
+        t = float(next_age(view, source))
         if self.trust_region and source is not None:
             donated = view.history.points[[view.last[source]]]
             numeric = (~view.space.is_choice).tolist()
