@@ -64,6 +64,9 @@ def test_a_run_from_a_file_is_trained_looked_at_and_verified(here: Path) -> None
     assert [row["interval"] for row in rows] == ["1", "2", "3", "4"]
     assert json.loads(cli("schedule", "runs/a", "--format", "json", cwd=here))[0]["gamma"] == 0.99
     assert "interval" in cli("schedule", "runs/a", "--agent", "2", cwd=here)
+    reports = list(csv.DictReader(io.StringIO(cli("history", "runs/a", cwd=here))))
+    assert len(reports) == 16
+    assert json.loads(cli("history", "runs/a", "--format", "json", cwd=here))[0]["lr"] == float(reports[0]["lr"])
     assert "replayed with 2 seeds" in cli("replay", "runs/a", "--seeds", "2", "--executor", "inline", cwd=here)
 
 
@@ -121,6 +124,11 @@ def test_check_says_what_is_sound_and_what_is_not(here: Path) -> None:
         ("list", 3, "there are no runs in runs"),
         ("verify .", 3, "there is no run in"),
         ("schedule runs/none", 3, "there is no run in"),
+        ("history runs/none", 3, "there is no run in"),
+        ("paper run table7", 2, "an experiment is one of table1"),
+        ("paper run table1 --methods sgd", 2, "a method is one of rs"),
+        ("paper run table1 --env Moon", 2, "table1 has the tasks"),
+        ("data mnist", 2, "cifar10"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(here: Path, arguments: str, code: int, words: str) -> None:
@@ -132,7 +140,30 @@ def test_what_cannot_be_is_refused_in_one_sentence(here: Path, arguments: str, c
 
 
 def test_every_command_has_help_with_an_example(here: Path) -> None:
-    commands = ["run", "resume", "stop", "status", "list", "schedule", "replay", "check", "verify", "bench quality"]
+    commands = [
+        "run",
+        "resume",
+        "stop",
+        "status",
+        "list",
+        "schedule",
+        "replay",
+        "check",
+        "verify",
+        "history",
+        "bench quality",
+    ]
+    commands += [
+        "history",
+        "report",
+        "compare",
+        "dashboard",
+        "data",
+        "paper list",
+        "paper run",
+        "paper show",
+        "paper figures",
+    ]
     for command in commands:
         assert "Example: popbandits" in cli(*command.split(), "--help", cwd=here)
 

@@ -78,7 +78,8 @@ def test_every_method_spends_the_same_budget(tmp_path: Path, method: str) -> Non
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=list(EXPERIMENTS))
-def test_budgets_are_equal_at_the_papers_own_sizes(experiment: Experiment, method: str) -> None:
+@pytest.mark.parametrize("lost", [0.0, 0.03])
+def test_budgets_are_equal_at_the_papers_own_sizes(experiment: Experiment, method: str, lost: float) -> None:
     for size in experiment.populations:
         cell = Cell(experiment.name, next(iter(experiment.tasks)), size, method, 0)
         space = {"x": (0.0, 1.0)}  # what is learned does not matter to the budget
@@ -88,7 +89,7 @@ def test_budgets_are_equal_at_the_papers_own_sizes(experiment: Experiment, metho
         while population.training:
             for agent in list(population.training):
                 if agent in population.training:
-                    population.tell(agent, rng.standard_normal())
+                    population.tell(agent, np.nan if rng.random() < lost else rng.standard_normal())
         assert len(population.history) == size * experiment.intervals
 
 

@@ -30,7 +30,7 @@ HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 def run(tmp_path_factory: pytest.TempPathFactory) -> pb.Run:
     folder = tmp_path_factory.mktemp("figures") / "run"
     return pb.tune(
-        models.Model, models.SPACE, population=4, intervals=6, seed=1, executor=pb.Inline(), directory=folder
+        models.Model, models.SPACE, population=4, intervals=6, seed=3, executor=pb.Inline(), directory=folder
     )
 
 
@@ -200,3 +200,12 @@ def test_runs_are_compared_by_strategy_with_a_sentence(tmp_path: Path) -> None:
     assert "<!doctype html>" in comparison(runs)
     with pytest.raises(pb.OptionError, match="got none"):
         compare_data([])
+    assert list(compared.groups) == ["PBT", "RandomSearch"]
+    options: dict[str, Any] = {"strategy": pb.PBT(quantile=0.5), "executor": pb.Inline()}
+    shorter = pb.tune(models.Model, models.SPACE, population=2, intervals=1, directory=tmp_path / "shorter", **options)
+    cut = compare_data([*runs, shorter])
+    assert "PBT(quantile=0.5)" in cut.groups
+    assert "all compared after interval 1: " in cut.said
+    more = pb.tune(models.Model, models.SPACE, population=3, intervals=1, directory=tmp_path / "more", **options)
+    with pytest.raises(pb.OptionError, match="have one population, but .* has 2 and .*more has 3"):
+        compare_data([*runs, more])

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from popbandits._errors import RunError
+from popbandits.cli._console import console, progress
 from popbandits.cli._given import executor_of, space_of, target_of
 from popbandits.run import Callback, Run, Settings, load, replay, resume, start
 from popbandits.run._lock import holder
 from popbandits.strategies import make_strategy
-from popbandits.view import Lines, Live, number, pairs, text
+from popbandits.view import number, pairs, text
 
 life = typer.Typer()
 
@@ -148,12 +148,6 @@ def replay_command(
     print(f"run: {done.directory}")
 
 
-def _progress(quiet: bool) -> list[Callback]:
-    if quiet:
-        return []
-    return [Live(Console())] if sys.stdout.isatty() else [Lines(sys.stdout)]
-
-
 class _Place(Callback):
     """Remembers where a run is, for what is said when it is interrupted."""
 
@@ -168,7 +162,7 @@ def _unless_interrupted(train: Callable[[list[Callback]], Run], quiet: bool) -> 
     """Return the run that was trained; when a signal stops it, say how to go on and exit as shells expect."""
     place = _Place()
     try:
-        return train([*_progress(quiet), place])
+        return train([*progress(quiet), place])
     except (KeyboardInterrupt, SystemExit) as end:
         if place.directory is not None:
             on = f"popbandits resume {_quoted(place.directory)}"
@@ -195,7 +189,7 @@ def _show(done: Run) -> None:
         table.add_row("failures", escape(f"{len(done.failures)} attempts failed; the last: {last}"))
     table.add_row("schedule", escape(f"popbandits schedule {_quoted(done.directory)}"))
     table.add_row("figures", escape(f"popbandits report {_quoted(done.directory)}"))
-    console = Console() if sys.stdout.isatty() else Console(width=200)
-    console.print(table)
+    out = console()
+    out.print(table)
     for warning in done.beliefs.warnings if done.beliefs else ():
-        console.print(f"note: {warning}", markup=False, highlight=False)
+        out.print(f"note: {warning}", markup=False, highlight=False)

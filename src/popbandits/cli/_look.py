@@ -1,10 +1,12 @@
 """Looking at runs and at user code: status, list, schedule, check, verify."""
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.markup import escape
 from rich.table import Table
@@ -14,7 +16,7 @@ from popbandits.cli._console import console
 from popbandits.cli._given import space_of, target_of
 from popbandits.run import RUNS, Finding, check_trainable, load, verify
 from popbandits.run._log import FILE
-from popbandits.view import number, pairs, schedule_as_csv, text, told
+from popbandits.view import as_csv, number, pairs, schedule_as_csv, text, told
 
 look = typer.Typer()
 
@@ -117,6 +119,25 @@ def schedule(
 
 
 @look.command()
+def history(
+    folder: Folder,
+    form: Annotated[str, typer.Option("--format", help="csv or json.")] = "csv",
+) -> None:
+    """Write every report: agent, interval, score, donor, hparams and all that step returned.
+
+    Example: popbandits history runs/my-run > reports.csv
+    """
+    columns = load(folder).columns()
+    if form == "csv":
+        print(as_csv(columns), end="")
+    elif form == "json":
+        rows = zip(*(list(column) for column in columns.values()), strict=True)
+        print(json.dumps([dict(zip(columns, map(_plain, row), strict=True)) for row in rows]))
+    else:
+        raise OptionError(f"a format is one of csv, json, but got {form!r}")
+
+
+@look.command()
 def check(
     target: Annotated[str, typer.Argument(help="module:Class, file.py:Class, or a built-in name.", show_default=False)],
     space: Annotated[Path | None, typer.Option(help="The space, as TOML or JSON; else the trainable's own.")] = None,
@@ -155,3 +176,9 @@ def _newest() -> Path:
     if not folders:
         raise RunError(f"there are no runs in {RUNS}; name a run's folder")
     return max(folders, key=lambda folder: (folder / FILE).stat().st_mtime)
+
+
+def _plain(value: Any) -> Any:
+    """Return a number as JSON has it: a whole one of numpy's as Python's, and null for what is not finite."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(plain, float) and not math.isfinite(plain) else plain

@@ -9,8 +9,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from popbandits.paper import EXPERIMENTS, METHODS, Result, cells, draw, read_results, run_cell
-from popbandits.run import Processes
+from popbandits.cli._console import progress
+from popbandits.cli._given import executor_of
+from popbandits.paper import EXPERIMENTS, METHODS, Result, cells, draw, of_today, read_results, run_cell
 
 paper = typer.Typer(no_args_is_help=True, help="The paper's experiments.")
 
@@ -41,7 +42,9 @@ def run_experiment(
     seeds: Annotated[int | None, typer.Option(min=1, help="Seeds 0, 1, …; by default the paper's.")] = None,
     methods: Annotated[str, typer.Option(help="Names, with commas between.")] = "rs,bo,asha,pbt,pb2-paper,pb2",
     scale: Annotated[float, typer.Option(help="Spend a part of the budget; results say so in their names.")] = 1.0,
+    executor: Annotated[str, typer.Option(help="Where agents are trained: processes, inline or ray.")] = "processes",
     workers: Annotated[int | None, typer.Option(min=1, help="Worker processes.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but results.")] = False,
     results: Results = _RESULTS,
     runs: Annotated[Path, typer.Option(help="The folder of runs in progress.")] = Path("runs/paper"),
 ) -> None:
@@ -51,8 +54,12 @@ def run_experiment(
     """
     part = list(cells(experiment, methods.split(","), task=task, population=population, seeds=seeds, scale=scale))
     for number, cell in enumerate(part, 1):
-        where = Processes(workers=workers, deadline=max(60.0, cell.interval / EXPERIMENTS[experiment].slowest))
-        done = run_cell(cell, where, runs=runs, results=results)
+        where = executor_of(executor, workers, max(60.0, cell.interval / EXPERIMENTS[experiment].slowest))
+        try:
+            done = run_cell(cell, where, runs=runs, results=results, callbacks=progress(quiet))
+        except (KeyboardInterrupt, SystemExit) as end:
+            print("popbandits: interrupted; everything is written, and the same command goes on", file=sys.stderr)
+            raise typer.Exit(143 if isinstance(end, SystemExit) else 130) from None
         spent = f"{done.steps:,} {EXPERIMENTS[experiment].unit}"
         print(f"{number}/{len(part)} {cell.name}: best {done.best:.1f}, {spent}, {done.seconds:.0f} s", flush=True)
 
@@ -70,7 +77,7 @@ def show(results: Results = _RESULTS) -> None:
         if own:
             console.print(_table(own, f"{name}: {experiment.title}"))
             if not all(result.current for result in own):
-                print(f"{_EARLIER} with an earlier trainer; `popbandits paper run {name}` makes these anew")
+                print(f"{_EARLIER} with an earlier trainer or strategy; `popbandits paper run {name}` makes these anew")
     if not found:
         print(f"no result in {results} yet; make some with: popbandits paper run")
 
@@ -110,6 +117,7 @@ def _table(found: list[Result], title: str) -> Table:
 def _summary(found: list[Result], digits: int) -> str:
     if not found:
         return ""
+    found = of_today(found)
     best = [result.best for result in found]
     mark = "" if all(result.current for result in found) else f" {_EARLIER}"
     return f"{median(best):.{digits}f} [{min(best):.{digits}f}, {max(best):.{digits}f}] n={len(best)}{mark}"

@@ -65,7 +65,7 @@ def compare(
 def dashboard(
     directory: Annotated[Path, typer.Argument(help="The folder of runs, or one run's own.")] = RUNS,
     host: Annotated[str, typer.Option(help="The address; others than this machine's get a token.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 for a free one.")] = 8765,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 for a free one.")] = 8765,
 ) -> None:
     """Show runs on a page that follows them while they train. It reads, and changes nothing.
 

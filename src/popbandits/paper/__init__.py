@@ -3,6 +3,17 @@
 from popbandits.paper._cells import Cell, cells
 from popbandits.paper._experiments import EXPERIMENTS, METHODS, Experiment
 from popbandits.paper._figures import draw
-from popbandits.paper._results import Result, read_results, run_cell
+from popbandits.paper._results import Result, of_today, read_results, run_cell
 
-__all__ = ["EXPERIMENTS", "METHODS", "Cell", "Experiment", "Result", "cells", "draw", "read_results", "run_cell"]
+__all__ = [
+    "EXPERIMENTS",
+    "METHODS",
+    "Cell",
+    "Experiment",
+    "Result",
+    "cells",
+    "draw",
+    "of_today",
+    "read_results",
+    "run_cell",
+]

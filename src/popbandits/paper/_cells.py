@@ -1,5 +1,6 @@
 """A cell: one run of an experiment, with its settings."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,7 +118,7 @@ def _enough(experiment: Experiment, task: str, scale: float) -> None:
         enough = experiment.least / experiment.interval
         raise OptionError(
             f"scale={scale:g} leaves {interval:,} {experiment.unit} between two reports, less than the "
-            f"{experiment.least:,} that are trained at once; `scale >= {enough:.2g}` must hold"
+            f"{experiment.least:,} that are trained at once; `scale >= {_up(enough)}` must hold"
         )
     batch = Cell(experiment.name, task, 1, "rs", 0).settings().space.params.get("batch_size")
     least = batch.low if isinstance(batch, Int) else 1
@@ -125,5 +126,11 @@ def _enough(experiment: Experiment, task: str, scale: float) -> None:
     if budget < least:
         raise OptionError(
             f"scale={scale:g} leaves an agent {budget:,} {experiment.unit}, less than one batch of {least:,}; "
-            f"`scale >= {least / experiment.interval / experiment.intervals:.2g}` must hold"
+            f"`scale >= {_up(least / experiment.interval / experiment.intervals)}` must hold"
         )
+
+
+def _up(number: float) -> str:
+    """Return a number in two digits that is not below it: who follows the advice must not be refused again."""
+    digit = 10.0 ** (math.floor(math.log10(number)) - 1)
+    return f"{math.ceil(number / digit - 1e-9) * digit:.2g}"

@@ -7,7 +7,7 @@ import numpy as np
 
 from popbandits._errors import OptionError
 from popbandits.paper._experiments import EXPERIMENTS, METHODS
-from popbandits.paper._results import Result, read_results
+from popbandits.paper._results import Result, of_today, read_results
 
 
 def draw(results: Path, folder: Path) -> list[Path]:
@@ -40,7 +40,7 @@ def curves(found: list[Result]) -> dict[str, tuple[Any, int]]:
     """Return, for each method, the quartiles of the best score so far (3 x intervals) and the number of seeds."""
     out = {}
     for method in METHODS:
-        own = [result.curve for result in found if result.cell.method == method]
+        own = [result.curve for result in of_today([r for r in found if r.cell.method == method])]
         if own:
             shortest = min(map(len, own))
             out[method] = (np.percentile([curve[:shortest] for curve in own], [25, 50, 75], axis=0), len(own))

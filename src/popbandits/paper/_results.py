@@ -5,16 +5,18 @@ import importlib.util
 import json
 import shutil
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from popbandits._errors import StorageError
+from popbandits._errors import RunError
 from popbandits.paper._cells import Cell
 from popbandits.paper._experiments import EXPERIMENTS
-from popbandits.run import Executor, Run, resume, start
+from popbandits.run import Callback, Executor, Run, load, resume, start
+from popbandits.strategies import describe_strategy
 
 _PACKAGES = ("popbandits", "numpy", "scipy", "jax", "optax", "envpool")
 
@@ -43,11 +45,20 @@ class Result:
 
     @property
     def current(self) -> bool:
-        """Whether it was made by the trainer as it is now."""
-        return self.versions.get("trainer", "1") == str(EXPERIMENTS[self.cell.experiment].trainer)
+        """Whether it was made by the trainer and with the strategy's options as they are now."""
+        options = json.loads(json.dumps(describe_strategy(self.cell.strategy())))
+        trainer = str(EXPERIMENTS[self.cell.experiment].trainer)
+        return self.versions.get("trainer", "1") == trainer and self.settings["strategy"] == options
 
 
-def run_cell(cell: Cell, executor: Executor, *, runs: Path, results: Path) -> Result:
+def of_today(found: list[Result]) -> list[Result]:
+    """Return those that are current, or all when none is: results of two trainers belong in no median together."""
+    return [result for result in found if result.current] or found
+
+
+def run_cell(
+    cell: Cell, executor: Executor, *, runs: Path, results: Path, callbacks: Sequence[Callback] = ()
+) -> Result:
     """Train a cell, or go on with it, and write its result; a cell that has one of today's trainer is read, not run.
 
     Args:
@@ -55,15 +66,22 @@ def run_cell(cell: Cell, executor: Executor, *, runs: Path, results: Path) -> Re
         executor: where agents are trained.
         runs: the folder of run folders; the cell's is removed when its result is written.
         results: the folder of results.
+        callbacks: told what happens while it trains.
     """
     file = cell.result_file(results)
     if file.exists() and (found := _read(file)).current:
         return found
-    folder = runs / cell.experiment / cell.name
-    if (folder / "run.sqlite").exists():
-        run = resume(folder, executor=executor)
+    # A run that an earlier trainer or strategy began must not be finished by another's.
+    folder = runs / cell.experiment / f"{cell.name}-trainer{EXPERIMENTS[cell.experiment].trainer}"
+    settings = cell.settings()
+    begun = (folder / "run.sqlite").exists()
+    if begun and load(folder).settings != settings:
+        shutil.rmtree(folder)
+        begun = False
+    if begun:
+        run = resume(folder, executor=executor, callbacks=callbacks)
     else:
-        run = start(cell.settings(), executor, folder)
+        run = start(settings, executor, folder, callbacks)
     result = _result(cell, run)
     file.parent.mkdir(parents=True, exist_ok=True)
     beside = file.with_suffix(".new")
@@ -104,9 +122,14 @@ def _result(cell: Cell, run: Run) -> Result:
 
 def _steps(run: Run, trained: list[float]) -> float:
     """Return the environment steps of all intervals: what each report has more than the one it began with."""
-    history = run.history
-    before = [0.0 if row < 0 else trained[row] for row in history.before.tolist()]
-    return float(np.nansum(np.array(trained) - np.array(before)))
+    before = run.history.before.tolist()
+    total = 0.0
+    for row in np.flatnonzero(np.isfinite(trained)):
+        began = before[row]
+        while began >= 0 and np.isnan(trained[began]):  # an interval that failed counted nothing
+            began = before[began]
+        total += trained[row] - (trained[began] if began >= 0 else 0.0)
+    return total
 
 
 def _read(file: Path) -> Result:
@@ -114,6 +137,4 @@ def _read(file: Path) -> Result:
         body = json.loads(file.read_text())
         return Result(Cell(**body.pop("cell")), curve=tuple(body.pop("curve")), **body)
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise StorageError(
-            f"{file} is not a result of `popbandits paper run`; remove it, or name another folder"
-        ) from None
+        raise RunError(f"{file} is not a result of `popbandits paper run`; remove it, or name another folder") from None

@@ -86,6 +86,17 @@ class Run:
             return history
         return replace(history, score=-history.score, improvement=-history.improvement)
 
+    def columns(self) -> dict[str, Any]:
+        """Return the history's columns and one for each further metric that a step returned: for a data frame.
+
+        A metric that an interval did not return is nan there.
+        """
+        columns = self.history.columns()
+        reports = [entry.body["metrics"] for entry in self.entries if entry.kind == "report"]
+        for name in dict.fromkeys(name for metrics in reports for name in metrics if name != self.settings.metric):
+            columns[f"metrics.{name}" if name in columns else name] = [m.get(name, math.nan) for m in reports]
+        return columns
+
     @property
     def finished(self) -> bool:
         """Whether all intervals are trained."""

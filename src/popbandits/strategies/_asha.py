@@ -7,7 +7,6 @@ import numpy as np
 from popbandits.population import Action, Decision, View
 from popbandits.strategies._checks import check_number, options
 from popbandits.strategies._copying import keep, next_interval, random_hparams, start_at_random, stop
-from popbandits.strategies._trials import age_of, ages
 
 
 @options
@@ -61,7 +60,7 @@ class ASHA:
 
     def _survives(self, view: View, agent: int) -> bool:
         row, score = view.last[agent], view.history.score
-        age = age_of(view.history, row)
+        age = int(view.history.age[row])
         if not np.isfinite(score[row]) or age >= view.intervals:
             return False
         rung = self.grace
@@ -69,6 +68,6 @@ class ASHA:
             rung *= self.reduction
         if rung != age:
             return True
-        rivals = score[ages(view.history) == rung]
+        rivals = score[view.history.age == rung]
         better = int((rivals[np.isfinite(rivals)] > score[row]).sum())
         return better < max(1, len(rivals) // self.reduction)

@@ -11,7 +11,6 @@ from popbandits.gp import Kernel, Posterior, Rows, fit, standardise
 from popbandits.population import Action, Decision, View
 from popbandits.strategies._checks import options
 from popbandits.strategies._copying import keep, random_hparams, stop
-from popbandits.strategies._trials import age_of, ages
 
 _RANDOM_TRIALS = 2  # before a model has anything to say
 _MOST_ROWS = 256
@@ -34,18 +33,18 @@ class BayesOpt:
         history = view.history
         half = max(1, view.intervals // 2)
         row = view.last[agent]
-        age = age_of(history, row)
-        finite = bool(np.isfinite(history.score[row]))
-        if finite and age != half and age < view.intervals:
+        age = int(history.age[row])
+        left = view.size * view.intervals - len(history)
+        spare = left - (view.intervals - half)  # what the best trial does not need to go on to the end
+        has_more = left > 0 and age < view.intervals if age > half else spare > 0 and age < half
+        if has_more and np.isfinite(history.score[row]):
             return Decision((keep(view, agent),))
-        trials = (view.size * view.intervals - (view.intervals - half)) // half
-        begun = int((history.donor < 0).sum())
-        if begun < trials:
+        if spare > 0:
             slot = self._free_slot(view)
             interval = 0 if view.last[slot] < 0 else int(history.interval[view.last[slot]])
             return Decision((Action(slot, self._next_hparams(view, half, slot, interval)),))
         best = self._best_slot(view)
-        if age <= half and best is not None and age_of(history, view.last[best]) < view.intervals:
+        if left > 0 and best is not None and history.age[view.last[best]] < view.intervals:
             return Decision((keep(view, best),))
         return Decision((stop(agent),))
 
@@ -82,5 +81,5 @@ class BayesOpt:
 
     def _results(self, view: View, half: int) -> tuple[Floats, Floats]:
         """Return the hparams (n x D) and scores (n) of the trials that were trained for their half."""
-        rows = np.flatnonzero((ages(view.history) == half) & np.isfinite(view.history.score))[-_MOST_ROWS:]
+        rows = np.flatnonzero((view.history.age == half) & np.isfinite(view.history.score))[-_MOST_ROWS:]
         return view.history.points[rows], view.history.score[rows]

@@ -119,7 +119,8 @@ DATA_SETS: dict[str, Callable[[Path | None], Path]] = {"cifar10": make_cifar10, 
 def _npm_reason(stderr: bytes) -> str:
     """Return the first line in which npm says what went wrong, rather than a code or where its log is."""
     lines = stderr.decode(errors="replace").splitlines()
-    said = [line.removeprefix("npm error").strip() for line in lines if line.startswith("npm error")]
+    prefixes = ("npm error", "npm ERR!")  # of newer and older versions
+    said = [line[len("npm error") :].strip() for line in lines if line.startswith(prefixes)]
     return next(
         (line for line in said if " " in line and not line.startswith(("code ", "A complete log"))), "no reason given"
     )
@@ -189,18 +190,18 @@ def _idx(folder: Path, name: str) -> Any:
 
 def _keep(name: str, images: Images) -> Path:
     folder = data_folder()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{folder} cannot be a folder for data: {error.strerror}; set POPBANDITS_DATA") from None
     out = io.BytesIO()
     arrays = {part: cast(Any, getattr(images, part)).astype(np.uint8) for part in Images.__dataclass_fields__}
     np.savez(out, allow_pickle=False, **arrays)
     file = folder / f"{name}.npz"
-    file.with_suffix(".sha256").write_text(_digest(out.getvalue()))
     beside = file.with_suffix(".new")
-    beside.write_bytes(out.getvalue())
-    beside.rename(file)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file.with_suffix(".sha256").write_text(_digest(out.getvalue()))
+        beside.write_bytes(out.getvalue())
+        beside.rename(file)
+    except OSError as error:
+        raise DataError(f"{folder} cannot be a folder for data: {error.strerror}; set POPBANDITS_DATA") from None
     return file
 
 

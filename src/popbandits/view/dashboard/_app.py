@@ -92,7 +92,7 @@ class _Pages:
         return Response(text, media_type="application/json")
 
     async def history(self, request: Request) -> Response:
-        return await self._csv(request, "history", lambda run: as_csv(run.history.columns()))
+        return await self._csv(request, "history", lambda run: as_csv(run.columns()))
 
     async def schedule(self, request: Request) -> Response:
         return await self._csv(request, "schedule", lambda run: schedule_as_csv(run.settings.space, run.best.schedule))

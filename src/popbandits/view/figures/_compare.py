@@ -1,14 +1,23 @@
 """Compare: the best score so far by interval, median and interquartile range over the runs of each strategy."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from popbandits._errors import OptionError
-from popbandits.run import Run
+from popbandits.run import Run, Settings
 from popbandits.view.figures._style import band, colour, layout, line
+
+_SHARED: dict[str, Callable[[Settings], Any]] = {
+    "metric": lambda settings: settings.metric,
+    "mode": lambda settings: settings.mode,
+    "trainable": lambda settings: "+".join(settings.target.names),  # wherever its file lies
+    "space": lambda settings: settings.space,
+    "population": lambda settings: settings.size,
+}
+"""What must be the same for a comparison to be one of strategies."""
 
 
 @dataclass(frozen=True)
@@ -31,17 +40,24 @@ class Compared:
 def compare_data(runs: Sequence[Run]) -> Compared:
     """Return a comparison of runs.
 
+    Runs are compared after as many intervals as the shortest has: with equal budgets.
+
     Raises:
-        OptionError: for no runs, or runs with different metrics.
+        OptionError: for no runs, or runs that differ in more than strategy, seed and length.
     """
     if not runs:
         raise OptionError("compare takes one run or more, but got none")
-    metrics = {(run.settings.metric, run.settings.mode) for run in runs}
-    if len(metrics) > 1:
-        raise OptionError(f"runs to compare have one metric and mode, but got {sorted(metrics)}")
+    for what, of in _SHARED.items():
+        first = of(runs[0].settings)
+        for run in runs[1:]:
+            if of(run.settings) != first:
+                raise OptionError(
+                    f"runs to compare have one {what}, but {runs[0].directory} has {first} "
+                    f"and {run.directory} has {of(run.settings)}"
+                )
     curves: dict[str, list[list[float]]] = {}
     for run in runs:
-        curves.setdefault(str(run.settings.strategy), []).append(_best_so_far(run))
+        curves.setdefault(_label(run.settings.strategy), []).append(_best_so_far(run))
     groups, finals = {}, {}
     length = min(len(curve) for all_of in curves.values() for curve in all_of)  # as long as the shortest: equal budgets
     for name, all_of in curves.items():
@@ -49,8 +65,22 @@ def compare_data(runs: Sequence[Run]) -> Compared:
         low, median, high = np.quantile(stacked, (0.25, 0.5, 0.75), axis=0) if length else np.zeros((3, 0))
         groups[name] = (median.tolist(), low.tolist(), high.tolist())
         finals[name] = [curve[length - 1] if length else float("nan") for curve in all_of]
-    sign = runs[0].settings.sign
-    return Compared(runs[0].settings.metric, groups, finals, _said(finals, sign))
+    said = _said(finals, runs[0].settings.sign)
+    lengths = {len(curve) for all_of in curves.values() for curve in all_of}
+    if len(lengths) > 1:
+        shortest = min(runs, key=lambda run: len(np.unique(run.history.interval)))
+        said += f"; all compared after interval {length}: {shortest.directory} has no more"
+    return Compared(runs[0].settings.metric, groups, finals, said)
+
+
+def _label(strategy: Any) -> str:
+    """Return a strategy's name with the options that are not as they are by default."""
+    unlike = [
+        f"{part.name}={getattr(strategy, part.name)!r}"
+        for part in fields(strategy)
+        if getattr(strategy, part.name) != part.default
+    ]
+    return type(strategy).__name__ + (f"({', '.join(unlike)})" if unlike else "")
 
 
 def _best_so_far(run: Run) -> list[float]:
