@@ -140,31 +140,9 @@ def test_what_cannot_be_is_refused_in_one_sentence(here: Path, arguments: str, c
 
 
 def test_every_command_has_help_with_an_example(here: Path) -> None:
-    commands = [
-        "run",
-        "resume",
-        "stop",
-        "status",
-        "list",
-        "schedule",
-        "replay",
-        "check",
-        "verify",
-        "history",
-        "bench quality",
-    ]
-    commands += [
-        "history",
-        "report",
-        "compare",
-        "dashboard",
-        "data",
-        "paper list",
-        "paper run",
-        "paper show",
-        "paper figures",
-    ]
-    for command in commands:
+    looking = ["status", "list", "schedule", "history", "check", "verify", "report", "compare", "dashboard"]
+    groups = ["bench quality", "data", "paper list", "paper run", "paper show", "paper figures"]
+    for command in ["run", "resume", "stop", "replay", *looking, *groups]:
         assert "Example: popbandits" in cli(*command.split(), "--help", cwd=here)
 
 

@@ -207,5 +207,5 @@ def test_runs_are_compared_by_strategy_with_a_sentence(tmp_path: Path) -> None:
     assert "PBT(quantile=0.5)" in cut.groups
     assert "all compared after interval 1: " in cut.said
     more = pb.tune(models.Model, models.SPACE, population=3, intervals=1, directory=tmp_path / "more", **options)
-    with pytest.raises(pb.OptionError, match="have one population, but .* has 2 and .*more has 3"):
+    with pytest.raises(pb.OptionError, match=r"have one population, but .* has 2 and .*more has 3"):
         compare_data([*runs, more])

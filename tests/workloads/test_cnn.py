@@ -12,6 +12,7 @@ from PIL import Image
 
 import popbandits as pb
 from popbandits.workloads import cnn, data
+from tests.workloads._effect import changes_what_is_learned
 
 HPARAMS = {
     "batch_size": 32,
@@ -84,6 +85,22 @@ def test_hparams_change_what_is_learned_and_recompile_nothing() -> None:
     moved = jax.tree.leaves(agent.weights)
     assert max(float(np.abs(a - b).max()) for a, b in zip(before, moved, strict=True)) > 1e-3
     assert (cnn.add_gradient._cache_size(), cnn.descend._cache_size()) == sizes
+
+
+@pytest.mark.usefixtures("clothes")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("batch_size", 4),
+        ("dropout_1", 0.5),
+        ("dropout_2", 0.5),
+        ("lr", 1e-4),
+        ("weight_decay", 1e-2),
+        ("momentum", 0.5),
+    ],
+)
+def test_every_hparam_alone_changes_what_is_learned(name: str, value: float) -> None:
+    assert changes_what_is_learned(cnn.FashionMNIST, HPARAMS, name, value)
 
 
 @pytest.mark.usefixtures("clothes")

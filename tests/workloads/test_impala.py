@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from popbandits.workloads import IMPALA_TASKS, impala
+from tests.workloads._effect import changes_what_is_learned
 
 HPARAMS = {"epsilon": 0.05, "lr": 1e-3, "entropy_cost": 0.01, "interval": 2500}
 
@@ -59,6 +60,11 @@ def test_hparams_change_what_is_learned_and_recompile_nothing() -> None:
     moved = max(float(np.abs(a - b).max()) for a, b in zip(before, leaves(agent.weights), strict=True))
     assert still < 1e-6 < 1e-3 < moved
     assert [f._cache_size() for f in (impala.add_gradient, impala.descend, impala.act, impala.vtrace)] == sizes
+
+
+@pytest.mark.parametrize(("name", "value"), [("epsilon", 0.5), ("lr", 1e-4), ("entropy_cost", 0.1)])
+def test_every_hparam_alone_changes_what_is_learned(name: str, value: float) -> None:
+    assert changes_what_is_learned(impala.CartPole, HPARAMS, name, value)
 
 
 def test_a_checkpoint_holds_everything_but_the_environments(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import popbandits as pb
 from popbandits.workloads import PPO_TASKS, ppo
 from popbandits.workloads._environments import make_environments
 from tests.drive import Interrupt
+from tests.workloads._effect import changes_what_is_learned
 
 HPARAMS = {"batch_size": 1000, "gae_lambda": 0.95, "clip": 0.2, "lr": 3e-4}
 
@@ -102,6 +103,12 @@ def test_hparams_change_what_is_learned_and_recompile_nothing() -> None:
     moved = max(float(np.abs(a - b).max()) for a, b in zip(before, leaves(agent.weights), strict=True))
     assert still < 1e-5 < 1e-2 < moved
     assert ppo.learn._cache_size() == compiled
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize(("name", "value"), [("gae_lambda", 0.9), ("clip", 0.02), ("lr", 1e-3), ("batch_size", 1250)])
+def test_every_hparam_alone_changes_what_is_learned(name: str, value: float) -> None:
+    assert changes_what_is_learned(ppo.LunarLander, HPARAMS, name, value)
 
 
 @pytest.mark.usefixtures("short")
