@@ -83,9 +83,11 @@ def _drawn(view: View, j: int, rng: np.random.Generator) -> float:
         span = float(gains.max() - gains.min()) or 1.0
         odds = (1 - _RATE) * weights / weights.sum() + _RATE / k
         estimate = np.zeros(k)
-        for row, gain in zip(rows, (gains - gains.min()) / span, strict=True):
+        # Only what was drawn counts: an agent that kept its value did not keep it by today's odds.
+        drawn = history.donor[rows] != history.agent[rows]
+        for row, gain in zip(rows[drawn], ((gains - gains.min()) / span)[drawn], strict=True):
             i = int(np.argmin(np.abs(values - history.points[row, j])))
-            estimate[i] += gain / odds[i] / len(rows)
+            estimate[i] += gain / odds[i] / drawn.sum()
         weights = weights * np.exp(_RATE * estimate / k)
         weights = weights + np.e * _FORGET / k * weights.sum()
         weights /= weights.sum()

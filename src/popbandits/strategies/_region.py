@@ -2,9 +2,9 @@
 
 A GP with few, noisy rows is least certain in the corners of the cube, and an upper confidence bound goes where it is
 least certain: in four dimensions, nearly always to a corner. The sides of the box follow the learned lengthscales. Its
-size follows ω: what worked an interval ago tells less about the next the faster the function forgets, down to nothing,
-and the box grows until it is the cube. A size that grew with success and shrank with failure followed the noise of
-three comparisons an interval, and did worse (docs/study.md).
+size follows ω: what worked an interval ago tells less about the next the faster the function forgets, and the box
+grows; with nothing left to remember it is the cube. A size that grew with success and shrank with failure followed the
+noise of three comparisons an interval, and did worse (docs/study.md).
 """
 
 import math
