@@ -12,20 +12,23 @@ from popbandits.view._state import RunState
 from tests import models
 
 
-@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 24), (80, 12)])
 @pytest.mark.parametrize("size", [4, 64])
-def test_the_table_is_readable_with_few_and_many_agents_at_80_columns(tmp_path: Path, size: int, width: int) -> None:
+def test_the_table_is_readable_with_few_and_many_agents_on_small_and_large_terminals(
+    tmp_path: Path, size: int, width: int, height: int
+) -> None:
     run = pb.tune(
         models.Model, models.SPACE, population=size, intervals=3, executor=pb.Inline(), directory=tmp_path / "run"
     )
     state = RunState(run.settings)
     state.resumed(run.entries)
     out = io.StringIO()
-    Console(file=out, width=width, force_terminal=False).print(table(state, width))
+    Console(file=out, width=width, force_terminal=False).print(table(state, width, height))
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= width
-    assert lines[0].split()[:7] == ["agent", "interval", "score", "change", "from", "time", "state"]
-    assert len(lines) <= 24
+    wide = ["from", "time"] if width == 120 else []
+    assert lines[0].split() == ["agent", "interval", "score", "change", *wide, "state", "hparams"]
+    assert len(lines) <= height
     assert f"{3 * size}/{3 * size} reports, best score" in out.getvalue()
     assert ("agents more; these lead" in out.getvalue()) == (size == 64)
 
@@ -37,7 +40,7 @@ def test_long_hparams_are_cut_and_numbers_are_not() -> None:
         agent.score = agent.change = -123.456
         agent.hparams = dict.fromkeys(space, 0.123456)
     out = io.StringIO()
-    Console(file=out, width=80).print(table(state, 80))
+    Console(file=out, width=80).print(table(state, 80, 40))
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
     assert [line.split()[:4] for line in lines[1:5]] == [[str(agent), "0", "-123.5", "-123"] for agent in range(4)]
@@ -92,5 +95,5 @@ def test_a_failure_is_shown_where_it_happens(tmp_path: Path) -> None:
 def test_a_run_that_has_not_begun_is_shown_too() -> None:
     state = RunState(Settings(Target("m", ("C",)), models.SPACE, pb.PB2(), 3, 5))
     out = io.StringIO()
-    Console(file=out, width=80).print(table(state, 80))
+    Console(file=out, width=80).print(table(state, 80, 40))
     assert "0/15 reports" in out.getvalue()

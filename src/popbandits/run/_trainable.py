@@ -1,5 +1,6 @@
 """Trainable: the user's code. Any class with these three methods is one; `functional` makes one of pure functions."""
 
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -118,7 +119,12 @@ class Target:
 def check_methods(factory: Any) -> None:
     """Refuse a class that lacks a method of a trainable."""
     if not isinstance(factory, type):
-        raise TrainableError(f"a trainable is a class, but got {factory!r}; pass the class, not an instance")
+        hint = "pass the class, not an instance"
+        if inspect.isfunction(factory):
+            hint = "popbandits.functional(init, step) makes one of two functions"
+        elif isinstance(factory, functools.partial):
+            hint = "give it its settings in a subclass, as attributes"
+        raise TrainableError(f"a trainable is a class, but got {factory!r}; {hint}")
     for method in ("step", "save", "load"):
         if not callable(getattr(factory, method, None)):
             raise TrainableError(f"a trainable has step, save and load, but {factory.__name__} has no {method}")

@@ -23,14 +23,15 @@ def text(value: Any) -> str:
     return "".join(character for character in str(value).replace("\n", " ") if character.isprintable())
 
 
-def pairs(hparams: dict[str, Any]) -> str:
-    """Return hparams as `name value` pairs.
+def pairs(hparams: dict[str, Any], *, short: bool = False) -> str:
+    """Return hparams as `name value` pairs; short, with the last part of each name alone.
 
     Examples:
         >>> pairs({"lr": 0.001, "net": {"act": "relu"}})
         'lr 0.001  net.act relu'
     """
-    return "  ".join(f"{text(name)} {_value(value)}" for name, value in _flat(hparams, ""))
+    named = [(name.rpartition(".")[2] if short else name, value) for name, value in _flat(hparams, "")]
+    return "  ".join(f"{text(name)} {_value(value)}" for name, value in named)
 
 
 def _flat(hparams: dict[str, Any], prefix: str) -> list[tuple[str, Any]]:

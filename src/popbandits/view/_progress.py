@@ -15,8 +15,10 @@ from popbandits.view._format import number, pairs, text
 from popbandits.view._state import AgentState, RunState
 
 _MOST_ROWS = 16
-_COLUMNS = {"agent": 5, "interval": 8, "score": 9, "change": 8, "from": 4, "time": 6, "state": 8}
+_COLUMNS = {"agent": 5, "interval": 8, "score": 9, "change": 9, "from": 4, "time": 6, "state": 8}
 """The columns whose width does not change."""
+_NARROW = 100  # below this many columns, hparams need the room of "from" and "time"
+_AROUND = 5  # lines of a terminal that are not rows: the heading, the bar, the summary
 
 
 class Live(Callback):
@@ -36,7 +38,9 @@ class Live(Callback):
         self._state = RunState(run.settings)
         self._state.resumed(run.entries)
         self._console.print(f"run {escape(text(run.directory))}")
-        self._live = RichLive(table(self._state, self._console.width), console=self._console, auto_refresh=False)
+        self._live = RichLive(
+            table(self._state, self._console.width, self._console.height), console=self._console, auto_refresh=False
+        )
         self._live.start()
 
     def on_entry(self, entry: Entry) -> None:
@@ -47,12 +51,16 @@ class Live(Callback):
             self._live.console.print(Text(_failure(entry), style="yellow"))
         if time.monotonic() - self._drawn > 0.1:
             self._drawn = time.monotonic()
-            self._live.update(table(self._state, self._console.width), refresh=True)
+            self._live.update(self._table(), refresh=True)
 
     def on_end(self, run: Run) -> None:  # noqa: ARG002
         if self._live is not None and self._state is not None:
-            self._live.update(table(self._state, self._console.width), refresh=True)
+            self._live.update(self._table(), refresh=True)
             self._live.stop()
+
+    def _table(self) -> Group:
+        assert self._state is not None
+        return table(self._state, self._console.width, self._console.height)
 
 
 class Lines(Callback):
@@ -87,26 +95,29 @@ class Lines(Callback):
         print(line, file=self._out, flush=True)
 
 
-def table(state: RunState, width: int) -> Group:
+def table(state: RunState, width: int, height: int) -> Group:
     """Return the table, the bar and the best; with many agents, those that lead and how many more there are.
 
     Args:
         state: what to show.
-        width: columns of the terminal.
+        width, height: columns and lines of the terminal.
     """
+    columns = {name: room for name, room in _COLUMNS.items() if width >= _NARROW or name not in ("from", "time")}
+    most = max(1, min(_MOST_ROWS, height - _AROUND))
     grid = Table(expand=False, padding=(0, 1), box=None, header_style="bold")
-    for name, room in _COLUMNS.items():
+    for name, room in columns.items():
         grid.add_column(name, justify="left" if name == "state" else "right", no_wrap=True, width=room)
     # Rich would cut every column to fit long hparams in; numbers must stay whole, so we cut the hparams.
-    left = max(8, width - sum(_COLUMNS.values()) - 2 * len(_COLUMNS) - 3)
+    left = max(8, width - sum(columns.values()) - 2 * len(columns) - 3)
     grid.add_column("hparams", no_wrap=True)
     shown = state.agents
-    if len(shown) > _MOST_ROWS:
+    if len(shown) > most:
         sign = state.settings.sign
         ranked = sorted(shown, key=lambda a: -sign * a.score if a.score is not None and a.score == a.score else 1e308)
-        shown = ranked[:_MOST_ROWS]
+        shown = ranked[:most]
     for agent in shown:
-        grid.add_row(*_row(agent, left))
+        row = _row(agent, left)
+        grid.add_row(*(row[name] for name in columns), row["hparams"])
     parts: list[Table | Text] = [grid]
     if len(state.agents) > len(shown):
         parts.append(Text(f"and {len(state.agents) - len(shown)} agents more; these lead", style="dim"))
@@ -117,20 +128,20 @@ def table(state: RunState, width: int) -> Group:
     return Group(*parts)
 
 
-def _row(agent: AgentState, room: int) -> tuple[str, ...]:
+def _row(agent: AgentState, room: int) -> dict[str, str]:
     hparams = pairs(agent.hparams)
-    change = "" if agent.change is None else f"{agent.change:+.3g}"
-    copied = "" if agent.copied is None else str(agent.copied)
-    return (
-        str(agent.agent),
-        str(agent.interval),
-        number(agent.score),
-        change,
-        copied,
-        "" if agent.seconds is None else _duration(agent.seconds),
-        agent.state,
-        escape(hparams if len(hparams) <= room else hparams[: room - 1] + "…"),
-    )
+    if len(hparams) > room:
+        hparams = pairs(agent.hparams, short=True)
+    return {
+        "agent": str(agent.agent),
+        "interval": str(agent.interval),
+        "score": number(agent.score),
+        "change": "" if agent.change is None else f"{agent.change:+.3g}",
+        "from": "" if agent.copied is None else str(agent.copied),
+        "time": "" if agent.seconds is None else _duration(agent.seconds),
+        "state": agent.state,
+        "hparams": escape(hparams if len(hparams) <= room else hparams[: room - 1] + "…"),
+    }
 
 
 def _summary(state: RunState) -> str:
