@@ -1,6 +1,6 @@
 """What random play scores on IMPALA's tasks, counted as the trainer counts: the line that learning must pass.
 
-python -m benchmarks.random_play Breakout
+`python -m benchmarks.random_play Breakout` prints it.
 """
 
 import argparse
