@@ -92,6 +92,11 @@ class MinusZero(Model):
         return -0.0
 
 
+class NotANumber(Model):
+    def step(self, hparams: Any) -> Any:
+        return float("nan")
+
+
 class AlwaysFails(Model):
     def step(self, hparams: Any) -> Any:
         raise RuntimeError("this never works")

@@ -205,6 +205,15 @@ def test_a_report_that_skips_an_interval_is_refused_instead_of_waited_for() -> N
     assert len(population.tell(1, 2.0, interval=1)) == 2
 
 
+def test_out_of_step_the_question_is_about_the_age_of_the_weights(asked: list[Asked]) -> None:
+    population = make(pb.PB2(), 2, 20, sync=False)
+    population.start()
+    for interval in range(1, 16):
+        population.tell(0, float(interval))
+    population.tell(1, 0.0)
+    assert asked[-1].requests[0].box.t == 16.0
+
+
 def test_out_of_step_the_agents_in_training_are_not_forgotten() -> None:
     """What another agent is training changes what this one is given, though it has reported nothing of it."""
     given = []

@@ -47,6 +47,18 @@ def test_the_improvement_after_a_copy_counts_from_the_donors_score() -> None:
     assert np.isnan(history.improvement[:2]).all()
 
 
+def test_out_of_step_a_slow_agent_that_copies_is_as_old_as_its_donor() -> None:
+    population = pb.Population({"x": (0.0, 1.0)}, pb.PB2(), size=2, intervals=20, sync=False)
+    population.start()
+    for interval in range(1, 16):
+        population.tell(0, float(interval))
+    population.tell(1, 0.0)
+    job = population.training[1]
+    assert (job.source, job.interval, job.age) == (0, 2, 16)
+    population.tell(1, 1.0)
+    assert population.history.age.tolist() == [*range(1, 16), 1, 16]
+
+
 def test_the_best_is_the_highest_finite_score() -> None:
     population = make(pb.RandomSearch(), 3, 1)
     assert population.best is None

@@ -141,6 +141,26 @@ def test_callbacks_hear_everything_and_cannot_stop_a_run(tmp_path: Path) -> None
     assert any("no network" in entry.body["message"] for entry in run.entries if entry.kind == "note")
 
 
+def test_a_run_goes_on_with_code_that_has_moved_and_status_tells_where_it_stands(tmp_path: Path) -> None:
+    with pytest.raises(
+        pb.TrainingFailedError, match=r"RuntimeError: this never works \(models.py, line \d+, in step\)"
+    ):
+        tune(tmp_path, trainable=models.AlwaysFails)
+    stopped = pb.load(tmp_path / "run").status()
+    assert {agent["state"] for agent in stopped["agents"]} == {stopped["state"]} == {"stopped"}
+    done = pb.resume(tmp_path / "run", trainable=models.Model, executor=pb.Inline())
+    assert told(done)[1] == told(tune(tmp_path / "as-if"))[1]
+    assert {agent["state"] for agent in done.status()["agents"]} == {"done"}
+    assert all(set(agent["hparams"]) == set(models.SPACE.params) for agent in done.status()["agents"])
+    assert done.columns()["w"] == [entry.body["metrics"]["w"] for entry in done.entries if entry.kind == "report"]
+
+
+def test_a_run_without_a_finite_score_says_so(tmp_path: Path) -> None:
+    done = tune(tmp_path, trainable=models.NotANumber, intervals=2)
+    with pytest.raises(pb.TrainingFailedError, match="is finished, but none of its 8 scores was finite"):
+        _ = done.best
+
+
 def test_replay_follows_the_schedule_with_other_seeds(tmp_path: Path) -> None:
     run = tune(tmp_path)
     again = pb.replay(run, seeds=3, executor=pb.Inline(), directory=tmp_path / "replay")
