@@ -198,8 +198,8 @@ class Controller:
         except Exception as error:
             self._callbacks.remove(callback)
             told = f"a callback was put aside: {blame(error)}"
-            warnings.warn(told, stacklevel=2)
             self._log.add(Entry("note", {"message": told}))
+            warnings.warn(told, stacklevel=2)
 
     def _noting(self, entries: Iterable[Entry]) -> Iterable[Entry]:
         for entry in entries:

@@ -202,15 +202,15 @@ class Run:
                 "hparams": best.hparams,
             },
             "model": None if model is None else _plain(asdict(model)),
-            "agents": [self._agent(agent, last.get(agent)) for agent in range(self.settings.size)],
+            "agents": [self._agent(agent, last.get(agent), state) for agent in range(self.settings.size)],
         }
 
-    def _agent(self, agent: int, row: int | None) -> dict[str, Any]:
-        """Return where an agent stands; row is its latest report's."""
+    def _agent(self, agent: int, row: int | None, run: str) -> dict[str, Any]:
+        """Return where an agent stands: row is its latest report's, run the state of the whole."""
         history, job = self._population.history, self._population.training.get(agent)
         interval = 0 if row is None else int(history.interval[row])
         if job is not None:
-            state = "training" if self.active else "stopped"
+            state = "training" if run == "running" else "stopped"
         else:
             state = "done" if self.finished or interval >= self.settings.intervals else "waiting"
         hparams = job.hparams if job is not None else None if row is None else history.hparams(row)

@@ -38,9 +38,7 @@ class Live(Callback):
         self._state = RunState(run.settings)
         self._state.resumed(run.entries)
         self._console.print(f"run {escape(text(run.directory))}")
-        self._live = RichLive(
-            table(self._state, self._console.width, self._console.height), console=self._console, auto_refresh=False
-        )
+        self._live = RichLive(self._table(), console=self._console, auto_refresh=False)
         self._live.start()
 
     def on_entry(self, entry: Entry) -> None:
