@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from popbandits import _version
-from popbandits._errors import OptionError, RunError
+from popbandits._errors import OptionError, RunError, TrainableError
 from popbandits.population import Strategy
 from popbandits.run._callback import Callback
 from popbandits.run._executor import Executor
@@ -135,7 +135,10 @@ def resume(
         settings = Settings.from_json(log.settings)
         if trainable is not None:
             settings = replace(settings, target=trainable if isinstance(trainable, Target) else Target.of(trainable))
-        settings.target.load()
+        try:
+            settings.target.load()
+        except TrainableError as error:
+            raise TrainableError(f"{error}; if the code has moved, resume with trainable=… (--target)") from None
         return _drive(folder, settings, log, executor, callbacks)
 
 
