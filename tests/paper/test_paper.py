@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -6,7 +7,7 @@ import pytest
 
 import popbandits as pb
 from popbandits.cli._paper import show
-from popbandits.paper import EXPERIMENTS, METHODS, Cell, cells, draw, read_results, run_cell
+from popbandits.paper import EXPERIMENTS, METHODS, Cell, cells, draw, of_today, read_results, run_cell
 from popbandits.paper._experiments import Experiment
 from popbandits.paper._figures import curves
 from popbandits.population import Population
@@ -129,6 +130,22 @@ def test_a_result_of_an_earlier_trainer_is_marked_and_made_anew(
     assert again.best < 1e6
     show(results)
     assert "†" not in capsys.readouterr().out
+
+
+def test_results_of_other_options_are_of_another_day_and_show_can_look_earlier(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = Path(__file__).parents[2] / "results"
+    own = [r for r in read_results(folder) if (r.cell.task, r.cell.method) == ("LunarLanderContinuous", "pbt")]
+    assert own == of_today(own)
+    settings = own[0].settings
+    other = settings | {"strategy": {"name": "pbt", "options": settings["strategy"]["options"] | {"quantile": 0.5}}}
+    old = replace(own[0], settings=other)
+    assert not old.current
+    assert of_today([old, *own[1:]]) == own[1:]
+    assert of_today([old]) == [old]
+    show(folder, 1)
+    assert f"[{min(r.curve[0] for r in own):.0f}, {max(r.curve[0] for r in own):.0f}] n=5" in capsys.readouterr().out
 
 
 def test_a_file_that_is_no_result_is_named(tmp_path: Path) -> None:

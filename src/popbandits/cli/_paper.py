@@ -65,17 +65,20 @@ def run_experiment(
 
 
 @paper.command()
-def show(results: Results = _RESULTS) -> None:
+def show(
+    results: Results = _RESULTS,
+    after: Annotated[int | None, typer.Option(min=1, help="The best after so many intervals, not after all.")] = None,
+) -> None:
     """Show the results beside the paper's: median of the best agent, range and number of seeds.
 
-    Example: popbandits paper show
+    Example: popbandits paper show --after 10
     """
     found = read_results(results)
     console = Console() if sys.stdout.isatty() else Console(width=200)
     for name, experiment in EXPERIMENTS.items():
         own = [result for result in found if result.cell.experiment == name]
         if own:
-            console.print(_table(own, f"{name}: {experiment.title}"))
+            console.print(_table(own, f"{name}: {experiment.title}", after))
             if not all(result.current for result in own):
                 print(f"{_EARLIER} with an earlier trainer or strategy; `popbandits paper run {name}` makes these anew")
     if not found:
@@ -95,7 +98,7 @@ def figures(
         print(file)
 
 
-def _table(found: list[Result], title: str) -> Table:
+def _table(found: list[Result], title: str, after: int | None) -> Table:
     methods = [method for method in METHODS if any(result.cell.method == method for result in found)]
     experiment = EXPERIMENTS[found[0].cell.experiment]
     table = Table(title=title, title_justify="left")
@@ -106,18 +109,18 @@ def _table(found: list[Result], title: str) -> Table:
         for method in methods:
             where = (task, population, scale, method)
             those = [r for r in found if (r.cell.task, r.cell.population, r.cell.scale, r.cell.method) == where]
-            texts.append(_summary(those, experiment.digits))
+            texts.append(_summary(those, experiment.digits, after))
         table.add_row(task, str(population), f"{scale:g}", *texts)
         own = experiment.paper.get((task, population), {})
-        if any(method in own for method in methods):
+        if after is None and any(method in own for method in methods):
             table.add_row("  the paper", "", "1", *(f"{own[m]:g}" if m in own else "" for m in methods))
     return table
 
 
-def _summary(found: list[Result], digits: int) -> str:
+def _summary(found: list[Result], digits: int, after: int | None) -> str:
     if not found:
         return ""
     found = of_today(found)
-    best = [result.best for result in found]
+    best = [result.best if after is None else result.curve[:after][-1] for result in found]
     mark = "" if all(result.current for result in found) else f" {_EARLIER}"
     return f"{median(best):.{digits}f} [{min(best):.{digits}f}, {max(best):.{digits}f}] n={len(best)}{mark}"
