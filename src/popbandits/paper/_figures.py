@@ -57,8 +57,9 @@ def _curves(axes: Any, found: list[Result]) -> None:
     each = found[0].cell.interval
     for method, ((low, middle, high), seeds) in curves(found).items():
         trained = each * np.arange(1, len(middle) + 1)
-        (line,) = axes.plot(trained, middle, label=f"{method} (n={seeds})")
-        axes.fill_between(trained, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
+        colour = f"C{METHODS.index(method)}"  # the same in every figure
+        axes.plot(trained, middle, label=f"{method} (n={seeds})", color=colour)
+        axes.fill_between(trained, low, high, color=colour, alpha=0.15, linewidth=0)
     shrunk = "" if scale == 1 else f", {scale:.2g} of the paper's budget"
     axes.set_title(f"{task}, {population} agents{shrunk}", fontsize=10)
     axes.set_xlabel(f"{EXPERIMENTS[experiment].unit} of each agent")
