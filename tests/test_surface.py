@@ -18,7 +18,7 @@ SURFACE = {
     *("PB2", "PBT", "RandomSearch", "ASHA", "BayesOpt"),
     *("PopbanditsError", "SpaceError", "BoundsError", "ChoiceError", "HparamsError", "OptionError"),
     *("ReportError", "UnknownAgentError", "OutOfTurnError", "ScoreError"),
-    *("TrainableError", "DataError", "RunError", "StorageError"),
+    *("TrainableError", "DataError", "TrainingFailedError", "RunError", "StorageError"),
     *("Trainable", "functional", "check_trainable", "Callback"),
     *("tune", "resume", "load", "replay", "Run", "Inline", "Processes", "Ray"),
 }
