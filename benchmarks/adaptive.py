@@ -18,7 +18,7 @@ import numpy as np
 from popbandits.population import Action, Decision, View
 from popbandits.problems import FAMILIES, Cell, simulate
 from popbandits.strategies import PB2, believed
-from popbandits.strategies._copying import next_interval, stop
+from popbandits.strategies._copying import next_age, stop
 
 SIZE, LEAST, INTERVALS = 8, 2, 20  # agents at first and at the least
 SHARES = (0.2, 0.3, 0.4)
@@ -43,7 +43,7 @@ class ShrinkingPB2(PB2):
         for action in decision.actions:
             if action.hparams is not None and action.source != action.agent and left > LEAST:
                 point = view.space.encode(action.hparams)[None, :]
-                _, deviation = posterior.mean_and_deviation(point, float(next_interval(view, action.agent)))
+                _, deviation = posterior.mean_and_deviation(point, float(next_age(view, action.source)))
                 if deviation[0] < self.share * np.sqrt(posterior.theta.signal):
                     left -= 1
                     actions.append(stop(action.agent))

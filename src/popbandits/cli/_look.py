@@ -1,4 +1,4 @@
-"""Looking at runs and at user code: status, list, schedule, check, verify."""
+"""Looking at runs and at user code: status, list, schedule, history, check, verify."""
 
 import json
 import math

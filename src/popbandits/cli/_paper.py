@@ -6,10 +6,9 @@ from statistics import median
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
-from popbandits.cli._console import progress
+from popbandits.cli._console import console, progress
 from popbandits.cli._given import executor_of
 from popbandits.paper import EXPERIMENTS, METHODS, Result, cells, draw, of_today, read_results, run_cell
 
@@ -74,11 +73,11 @@ def show(
     Example: popbandits paper show --after 10
     """
     found = read_results(results)
-    console = Console() if sys.stdout.isatty() else Console(width=200)
+    out = console()
     for name, experiment in EXPERIMENTS.items():
         own = [result for result in found if result.cell.experiment == name]
         if own:
-            console.print(_table(own, f"{name}: {experiment.title}", after))
+            out.print(_table(own, f"{name}: {experiment.title}", after))
             if not all(result.current for result in own):
                 print(f"{_EARLIER} with an earlier trainer or strategy; `popbandits paper run {name}` makes these anew")
     if not found:
