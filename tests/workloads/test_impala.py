@@ -49,6 +49,17 @@ def test_on_policy_without_ends_vtrace_is_the_discounted_return() -> None:
     assert target[0, 0] == pytest.approx(sum(0.9**t * t for t in range(T)), abs=1e-4)
 
 
+def test_the_lens_is_the_mean_and_the_spread_of_all_that_was_seen() -> None:
+    seen = np.random.default_rng(0).integers(0, 256, (2000, 1, 5, 5)).astype(np.uint8)
+    seen[:, 0, 0, 0] = 200  # a pixel that never changes
+    lens = impala.first_lens(seen.shape[1:])
+    for part in np.split(seen, 20):
+        lens = impala.look(lens, part)
+    np.testing.assert_allclose(lens.mean, seen.mean(0), rtol=0.01)
+    assert lens.square == pytest.approx(seen.var(0).mean(), rel=0.02)
+    assert [part.dtype for part in lens] == [np.float32] * 3  # another type would compile everything again
+
+
 def test_hparams_change_what_is_learned_and_recompile_nothing() -> None:
     agent = impala.CartPole(0)
     agent.step(HPARAMS)
@@ -73,7 +84,11 @@ def test_a_checkpoint_holds_everything_but_the_environments(tmp_path: Path) -> N
     agent.save(tmp_path)
     other.step(HPARAMS)
     other.load(tmp_path)
-    for a, b in zip(leaves((agent.weights, agent.square)), leaves((other.weights, other.square)), strict=True):
+    for a, b in zip(
+        leaves((agent.weights, agent.square, agent.lens)),
+        leaves((other.weights, other.square, other.lens)),
+        strict=True,
+    ):
         np.testing.assert_array_equal(a, b)
     assert (other.steps, other.goal, other.games) == (agent.steps, agent.goal, agent.games)
     assert other.rng.bit_generator.state == agent.rng.bit_generator.state

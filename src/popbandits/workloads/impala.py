@@ -1,22 +1,22 @@
 """IMPALA as a trainable (section 5.2 of the paper): actors that lag behind a learner, corrected by V-trace.
 
-Read from top to bottom: the network, V-trace, the loss, the optimiser, then the agent that plays and learns. On one
-core actors and learner take turns; the actors take the learner's weights only every LAG unrolls, as actors on other
-machines would. Learning rate, the optimiser's epsilon and the entropy cost are arguments of the compiled functions, so
-a change of them recompiles nothing.
+Read from top to bottom: the lens, the network, V-trace, the loss, the optimiser, then the agent that plays and learns.
+On one core actors and learner take turns; the actors take the learner's weights only every LAG unrolls, as actors on
+other machines would. Learning rate, the optimiser's epsilon and the entropy cost are arguments of the compiled
+functions, so a change of them recompiles nothing.
 
     N environments    T steps of each in an unroll    A actions
 
-A checkpoint holds the weights, the optimiser, the random state, the counters and the returns of the last 100 games.
-EnvPool can save neither an environment nor its random numbers: after a load (a copy, a resume, an agent that moves to
-another worker) games begin anew, and later ones differ from those that would have come.
+A checkpoint holds the weights, the optimiser, the lens, the random state, the counters and the returns of the last 100
+games. EnvPool can save neither an environment nor its random numbers: after a load (a copy, a resume, an agent that
+moves to another worker) games begin anew, and later ones differ from those that would have come.
 """
 
 import json
 from collections import deque
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -37,6 +37,33 @@ DECAY = 0.99  # of RMSProp's mean square
 CONVOLUTIONS = ((16, 8, 4), (32, 4, 2))  # channels, width, stride
 HIDDEN = 256
 
+# The lens: frames of a game are nearly the same. Unless what they share is taken away, the value's mean is most of
+# every gradient, and ball and paddle are too faint to be learned from.
+
+
+class Lens(NamedTuple):
+    """What observations were like so far; the network sees how one differs from that."""
+
+    count: Any
+    mean: Any
+    square: Any
+    """The mean squared deviation, one for all elements: a pixel that is seldom lit is not to be blown up."""
+
+
+def first_lens(shape: tuple[int, ...]) -> Lens:
+    """Return what is assumed before anything was seen, with the weight of one observation."""
+    square = 128.0**2 if len(shape) == 3 else 1.0
+    return Lens(np.float32(1), np.zeros(shape, np.float32), np.float32(square))
+
+
+def look(lens: Lens, seen: Any) -> Lens:
+    """Return the lens after more observations, n of them."""
+    count = lens.count + np.float32(len(seen))
+    share = len(seen) / count
+    mean = lens.mean + share * (seen.mean(0, dtype=np.float32) - lens.mean)
+    return Lens(count, mean, lens.square + share * (((seen - mean) ** 2).mean() - lens.square))
+
+
 # The network: convolutions for images, a dense layer for what there is, then logits and value.
 
 
@@ -54,7 +81,7 @@ def init_weights(rng: np.random.Generator, shape: tuple[int, ...], actions: int)
         "convolutions": convolutions,
         "hidden": _layer(rng, (size, HIDDEN)),
         "policy": _layer(rng, (HIDDEN, actions), 0.01),
-        "value": _layer(rng, (HIDDEN, 1)),
+        "value": _layer(rng, (HIDDEN, 1), 0.1),
     }
 
 
@@ -64,10 +91,11 @@ def _layer(rng: np.random.Generator, shape: tuple[int, ...], gain: float = 2**0.
     return {"w": w.astype(np.float32), "b": np.zeros(shape[-1], np.float32)}
 
 
-def forward(weights: Any, x: Any) -> tuple[Any, Any]:
+def forward(weights: Any, lens: Lens, x: Any) -> tuple[Any, Any]:
     """Return logits (n x A) and values (n) of n observations."""
+    x = (x - lens.mean) / jnp.sqrt(lens.square)
     if weights["convolutions"]:
-        x = x.astype(jnp.float32).transpose(0, 2, 3, 1) / 255
+        x = x.transpose(0, 2, 3, 1)
         for layer, (_, _, stride) in zip(weights["convolutions"], CONVOLUTIONS, strict=True):
             x = jax.lax.conv_general_dilated(
                 x, layer["w"], (stride, stride), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC")
@@ -110,9 +138,9 @@ def vtrace(ratio: Any, reward: Any, discount: Any, real: Any, value: Any) -> tup
     return target, clipped * (reward + discount * following - value[:-1])
 
 
-def loss(weights: Any, row: dict[str, Any], entropy_cost: Any) -> Any:
+def loss(weights: Any, lens: Lens, row: dict[str, Any], entropy_cost: Any) -> Any:
     """Return the loss of one step of all environments, summed as the paper's stack does: epsilon depends on it."""
-    logits, value = forward(weights, row["observation"])
+    logits, value = forward(weights, lens, row["observation"])
     log_policy = jax.nn.log_softmax(logits)
     chosen = jnp.take_along_axis(log_policy, row["action"][:, None], axis=-1)[:, 0]
     entropy = -(jnp.exp(log_policy) * log_policy).sum(-1)
@@ -121,9 +149,9 @@ def loss(weights: Any, row: dict[str, Any], entropy_cost: Any) -> Any:
 
 
 @partial(jax.jit, donate_argnums=0)
-def add_gradient(total: Any, weights: Any, row: dict[str, Any], entropy_cost: Any) -> Any:
+def add_gradient(total: Any, weights: Any, lens: Lens, row: dict[str, Any], entropy_cost: Any) -> Any:
     """Return the gradient so far plus that of one more row; rows of 32 images stay in the processor's cache."""
-    return jax.tree.map(jnp.add, total, jax.grad(loss)(weights, row, entropy_cost))
+    return jax.tree.map(jnp.add, total, jax.grad(loss)(weights, lens, row, entropy_cost))
 
 
 @partial(jax.jit, donate_argnums=(0, 1))
@@ -161,6 +189,7 @@ class IMPALA:
         if not hasattr(actions, "n"):
             raise TrainableError(f"IMPALA needs actions to choose among; those of {self.environment} are continuous")
         self.weights: Any = init_weights(self.rng, seen.shape, int(actions.n))
+        self.lens = first_lens(seen.shape)
         self.square: Any = jax.tree.map(np.zeros_like, self.weights)
         self.steps = self.goal = 0
         self.games: deque[float] = deque(maxlen=100)
@@ -172,7 +201,9 @@ class IMPALA:
         while self.steps < self.goal:
             actors = jax.tree.map(jnp.array, self.weights)  # a copy: learning overwrites the learner's own
             for _ in range(LAG):
-                self._learn(self._play(actors), hparams)
+                rows = self._play(actors)
+                self._learn(rows, hparams)
+                self.lens = look(self.lens, np.concatenate([row["observation"] for row in rows[:: UNROLL // 4]]))
         score = float(np.mean(self.games)) if self.games else float(self.so_far.mean())
         return {"score": score, "steps": float(self.steps), "games": float(len(self.games))}
 
@@ -186,7 +217,7 @@ class IMPALA:
         """Return an unroll that the actors played, one row for each step of all environments."""
         rows: list[dict[str, Any]] = []
         for _ in range(UNROLL):
-            logits = np.asarray(act(actors, self.now)[0])
+            logits = np.asarray(act(actors, self.lens, self.now)[0])
             action = (logits + self.rng.gumbel(size=logits.shape)).argmax(-1)
             log_policy = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
             row = {"observation": self.now, "action": action.astype(np.int32), "real": ~self.fresh}
@@ -203,7 +234,7 @@ class IMPALA:
     def _learn(self, rows: list[dict[str, Any]], hparams: Hparams) -> None:
         """Take one step of the optimiser on an unroll."""
         observations = [*(row["observation"] for row in rows), self.now]
-        logits, values = zip(*(act(self.weights, seen) for seen in observations), strict=True)
+        logits, values = zip(*(act(self.weights, self.lens, seen) for seen in observations), strict=True)
         unroll = {name: np.stack([row[name] for row in rows]) for name in rows[0] if name != "observation"}
         now = jax.nn.log_softmax(np.stack(logits[:-1]))
         chosen = np.take_along_axis(np.asarray(now), unroll["action"][..., None], axis=-1)[..., 0]
@@ -212,9 +243,8 @@ class IMPALA:
         gradient = jax.tree.map(np.zeros_like, self.weights)
         for row, goal, gain in zip(rows, np.asarray(target), np.asarray(advantage), strict=True):
             kept = {name: row[name] for name in ("observation", "action", "real")}
-            gradient = add_gradient(
-                gradient, self.weights, kept | {"target": goal, "advantage": gain}, np.float32(hparams["entropy_cost"])
-            )
+            kept |= {"target": goal, "advantage": gain}
+            gradient = add_gradient(gradient, self.weights, self.lens, kept, np.float32(hparams["entropy_cost"]))
         rate, epsilon = np.float32(hparams["lr"]), np.float32(hparams["epsilon"])
         self.weights, self.square = descend(self.weights, self.square, gradient, rate, epsilon)
 
@@ -228,7 +258,7 @@ class IMPALA:
 
     def save(self, path: Path) -> None:
         """Write everything but the environments."""
-        np.savez(path / "agent.npz", **named_leaves((self.weights, self.square)))
+        np.savez(path / "agent.npz", **named_leaves((self.weights, self.square, self.lens)))
         counters = {
             "steps": self.steps,
             "goal": self.goal,
@@ -241,7 +271,7 @@ class IMPALA:
         """Become what was saved, with games that begin anew."""
         counters = json.loads((path / "counters.json").read_text())
         with np.load(path / "agent.npz", allow_pickle=False) as saved:
-            self.weights, self.square = with_leaves((self.weights, self.square), saved)
+            self.weights, self.square, self.lens = with_leaves((self.weights, self.square, self.lens), saved)
         self.steps, self.goal = counters["steps"], counters["goal"]
         self.games = deque(counters["games"], maxlen=100)
         self.rng.bit_generator.state = counters["random"]
