@@ -3,7 +3,6 @@
 import os
 import shlex
 import signal
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,7 @@ from rich.table import Table
 from popbandits._errors import RunError
 from popbandits.cli._console import console, progress
 from popbandits.cli._given import executor_of, space_of, target_of
+from popbandits.cli._interrupts import interruptible
 from popbandits.run import Callback, Run, Settings, load, replay, resume, start
 from popbandits.run._lock import holder
 from popbandits.strategies import make_strategy
@@ -157,18 +157,14 @@ class _Place(Callback):
     def on_start(self, run: Run) -> None:
         self.directory = run.directory
 
+    def what_goes_on(self) -> str | None:
+        return None if self.directory is None else f"`popbandits resume {_quoted(self.directory)}`"
+
 
 def _unless_interrupted(train: Callable[[list[Callback]], Run], quiet: bool) -> Run:
-    """Return the run that was trained; when a signal stops it, say how to go on and exit as shells expect."""
     place = _Place()
-    try:
+    with interruptible(place.what_goes_on):
         return train([*progress(quiet), place])
-    except (KeyboardInterrupt, SystemExit) as end:
-        if place.directory is not None:
-            on = f"popbandits resume {_quoted(place.directory)}"
-            print(f"popbandits: interrupted; everything is written, and `{on}` goes on", file=sys.stderr)
-        code = end.code if isinstance(end, SystemExit) else 130
-        raise typer.Exit(code if isinstance(code, int) else 1) from None
 
 
 def _quoted(path: Path) -> str:

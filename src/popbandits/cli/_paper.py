@@ -1,6 +1,5 @@
 """popbandits paper: the paper's experiments, run, resumed, shown and drawn."""
 
-import sys
 from pathlib import Path
 from statistics import median
 from typing import Annotated
@@ -10,6 +9,7 @@ from rich.table import Table
 
 from popbandits.cli._console import console, progress
 from popbandits.cli._given import executor_of
+from popbandits.cli._interrupts import interruptible
 from popbandits.paper import EXPERIMENTS, METHODS, Result, cells, draw, of_today, read_results, run_cell
 
 paper = typer.Typer(no_args_is_help=True, help="The paper's experiments.")
@@ -54,11 +54,8 @@ def run_experiment(
     part = list(cells(experiment, methods.split(","), task=task, population=population, seeds=seeds, scale=scale))
     for number, cell in enumerate(part, 1):
         where = executor_of(executor, workers, max(60.0, cell.interval / EXPERIMENTS[experiment].slowest))
-        try:
+        with interruptible(lambda: "the same command"):
             done = run_cell(cell, where, runs=runs, results=results, callbacks=progress(quiet))
-        except (KeyboardInterrupt, SystemExit) as end:
-            print("popbandits: interrupted; everything is written, and the same command goes on", file=sys.stderr)
-            raise typer.Exit(143 if isinstance(end, SystemExit) else 130) from None
         spent = f"{done.steps:,} {EXPERIMENTS[experiment].unit}"
         print(f"{number}/{len(part)} {cell.name}: best {done.best:.1f}, {spent}, {done.seconds:.0f} s", flush=True)
 
