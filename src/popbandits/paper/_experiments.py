@@ -25,6 +25,7 @@ class Experiment:
         slowest: units a second below which an agent is taken to hang, and its interval is begun anew.
         trainer: the revision of its trainer, raised by a change that makes earlier results incomparable.
         least: units below which an interval would train nothing.
+        digits: decimals of a score that tell something.
         changes: parameters of the space that differ from the task's own.
         paper: the paper's median of the best agent, by task and population, then by method.
     """
@@ -40,13 +41,9 @@ class Experiment:
     slowest: float
     trainer: int = 1
     least: int = 1
+    digits: int = 0
     changes: Mapping[str, Int | Float] = field(default_factory=dict)
     paper: Mapping[tuple[str, int], Mapping[str, float]] = field(default_factory=dict)
-
-    @property
-    def digits(self) -> int:
-        """How many decimals of a score tell something: accuracies differ by less than returns do."""
-        return 1 if self.unit == "images" else 0
 
 
 _PPO_TRAINER = 2  # a batch that a copy takes over is valued by what followed it, not by the copy's first observation
@@ -117,6 +114,7 @@ _ALL = (
         50,
         _IMPALA_TRAINER,
         least=2560,
+        digits=1,
     ),
     Experiment(
         "cifar10",
@@ -128,6 +126,7 @@ _ALL = (
         "images",
         5,
         50,
+        digits=1,
         paper={("CIFAR10", 4): {"rs": 84.43, "asha": 88.85, "pbt": 87.20, "pb2-paper": 89.10}},
     ),
 )

@@ -203,7 +203,8 @@ class IMPALA:
             for _ in range(LAG):
                 rows = self._play(actors)
                 self._learn(rows, hparams)
-                self.lens = look(self.lens, np.concatenate([row["observation"] for row in rows[:: UNROLL // 4]]))
+                if self.weights["convolutions"]:
+                    self.lens = look(self.lens, np.concatenate([row["observation"] for row in rows[:: UNROLL // 4]]))
         score = float(np.mean(self.games)) if self.games else float(self.so_far.mean())
         return {"score": score, "steps": float(self.steps), "games": float(len(self.games))}
 
@@ -282,7 +283,7 @@ class CartPole(IMPALA):
     """CartPole: small enough for a minute; solved at a return of 475 of 500."""
 
     environment = "CartPole-v1"
-    scale = 0.05
+    scale = 0.01
     interval = 50_000
 
 
