@@ -81,6 +81,7 @@ def test_every_hparam_alone_changes_what_is_learned(name: str, value: float) -> 
 def test_a_checkpoint_holds_everything_but_the_environments(tmp_path: Path) -> None:
     agent, other = impala.CartPole(0), impala.CartPole(1)
     agent.step(HPARAMS)
+    agent.lens = impala.look(agent.lens, np.full((3, 4), 2.0, np.float32))
     agent.save(tmp_path)
     other.step(HPARAMS)
     other.load(tmp_path)
@@ -100,6 +101,7 @@ def test_every_task_trains_and_counts_its_steps(name: str) -> None:
     agent = getattr(impala, name)(0)
     metrics = agent.step(HPARAMS | {"interval": 100})
     assert np.isfinite(metrics["score"])
+    assert (agent.lens.count > 1) == bool(agent.weights["convolutions"])  # frames are learned to be told apart
     assert 100 <= metrics["steps"] <= 100 + impala.LAG * impala.UNROLL * impala.ENVIRONMENTS
 
 

@@ -47,7 +47,7 @@ class Experiment:
 
 
 _PPO_TRAINER = 2  # a batch that a copy takes over is valued by what followed it, not by the copy's first observation
-_IMPALA_TRAINER = 2  # the network sees how an observation differs from the mean of all that were seen
+_IMPALA_TRAINER = 2  # the network sees how a frame differs from the mean of all that were seen
 _PPO = {name.rpartition("-")[0]: ("popbandits.workloads.ppo", found) for name, found in PPO_TASKS.items()}
 _ATARI = {
     name.rpartition("-")[0]: ("popbandits.workloads.impala", found)

@@ -38,26 +38,26 @@ CONVOLUTIONS = ((16, 8, 4), (32, 4, 2))  # channels, width, stride
 HIDDEN = 256
 
 # The lens: frames of a game are nearly the same. Unless what they share is taken away, the value's mean is most of
-# every gradient, and ball and paddle are too faint to be learned from.
+# every gradient, and ball and paddle are too faint to be learned from. Observations that are no images pass unchanged.
 
 
 class Lens(NamedTuple):
-    """What observations were like so far; the network sees how one differs from that."""
+    """What frames were like so far; the network sees how one differs from that."""
 
     count: Any
     mean: Any
     square: Any
-    """The mean squared deviation, one for all elements: a pixel that is seldom lit is not to be blown up."""
+    """The mean squared deviation, one for all pixels: a pixel that is seldom lit is not to be blown up."""
 
 
 def first_lens(shape: tuple[int, ...]) -> Lens:
-    """Return what is assumed before anything was seen, with the weight of one observation."""
+    """Return what is assumed before a frame was seen, with the weight of one; without images it stays so."""
     square = 128.0**2 if len(shape) == 3 else 1.0
     return Lens(np.float32(1), np.zeros(shape, np.float32), np.float32(square))
 
 
 def look(lens: Lens, seen: Any) -> Lens:
-    """Return the lens after more observations, n of them."""
+    """Return the lens after more frames, n of them."""
     count = lens.count + np.float32(len(seen))
     share = len(seen) / count
     mean = lens.mean + share * (seen.mean(0, dtype=np.float32) - lens.mean)
