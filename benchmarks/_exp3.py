@@ -15,7 +15,8 @@ from popbandits.population import Action, Decision, View
 from popbandits.strategies import PB2, believed
 from popbandits.strategies._copying import copy_step, next_interval
 from popbandits.strategies._evidence import in_training
-from popbandits.strategies._pb2 import _SCOUTED, _warm_start
+from popbandits.strategies._pb2 import _warm_start
+from popbandits.strategies._scouts import SCOUTED, most_promising
 
 _RATE, _FORGET = 0.3, 0.05
 
@@ -49,15 +50,13 @@ class MixPB2(PB2):
                     snapped[:, j] = unit
                 return snapped
 
-            bound = UpperConfidenceBound(self._beta(t, view.space.dim))
             before = -1 if action.source is None else view.last[action.source]
             if worst.sources[agent] == agent:
-                points = snap(rng.random((_SCOUTED, view.space.dim)))
-                point = points[int(np.argmax(bound(*posterior.mean_and_deviation(points, float(t)))))]
+                point = most_promising(view, snap(rng.random((SCOUTED, view.space.dim))), float(t), posterior)
             else:
-                (point,) = choose_batch(
-                    posterior, [Request(self._box(view, theta, agent, sources), before, bound, rng)], snap
-                )
+                bound = UpperConfidenceBound(self._beta(t, view.space.dim))
+                request = Request(self._box(view, theta, agent, sources), before, bound, rng)
+                (point,) = choose_batch(posterior, [request], snap)
             posterior = posterior.while_training(posterior.rows.another(point, float(t), before))
             again[agent] = action._replace(hparams=view.space.decode(point))
         return replace(decision, actions=tuple(again.get(action.agent, action) for action in decision.actions))

@@ -113,15 +113,16 @@ def test_a_cell_with_a_result_is_read_and_a_half_done_one_resumed(tmp_path: Path
     assert run_cell(cell, pb.Inline(), runs=runs, results=results).reports == 40
 
 
-def test_a_result_of_an_earlier_trainer_is_marked_and_made_anew(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("revised", ["trainer", "method"])
+def test_a_result_of_an_earlier_trainer_or_method_is_marked_and_made_anew(
+    revised: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cell = Cell("table1", "LunarLanderContinuous", 2, "rs", 0, SMALL)
+    cell = Cell("table1", "LunarLanderContinuous", 2, "pb2", 0, SMALL)
     runs, results = tmp_path / "runs", tmp_path / "results"
     run_cell(cell, pb.Inline(), runs=runs, results=results)
     file = cell.result_file(results)
     body = json.loads(file.read_text())
-    assert body["versions"].pop("trainer") == "2"
+    assert body["versions"].pop(revised) == "2"
     file.write_text(json.dumps(body | {"best": 1e6}))
     show(results)
     assert "n=1 †" in capsys.readouterr().out

@@ -14,7 +14,7 @@ import numpy as np
 
 from popbandits._errors import RunError
 from popbandits.paper._cells import Cell
-from popbandits.paper._experiments import EXPERIMENTS
+from popbandits.paper._experiments import EXPERIMENTS, REVISIONS
 from popbandits.run import Callback, Executor, Run, load, resume, start
 from popbandits.strategies import describe_strategy
 
@@ -45,10 +45,10 @@ class Result:
 
     @property
     def current(self) -> bool:
-        """Whether it was made by the trainer and with the strategy's options as they are now."""
+        """Whether it was made by the trainer and the method, with its options, as they are now."""
         options = json.loads(json.dumps(describe_strategy(self.cell.strategy())))
-        trainer = str(EXPERIMENTS[self.cell.experiment].trainer)
-        return self.versions.get("trainer", "1") == trainer and self.settings["strategy"] == options
+        made_by = {name: self.versions.get(name, "1") for name in ("trainer", "method")}
+        return made_by == _revisions(self.cell) and self.settings["strategy"] == options
 
 
 def of_today(found: list[Result]) -> list[Result]:
@@ -59,7 +59,7 @@ def of_today(found: list[Result]) -> list[Result]:
 def run_cell(
     cell: Cell, executor: Executor, *, runs: Path, results: Path, callbacks: Sequence[Callback] = ()
 ) -> Result:
-    """Train a cell, or go on with it, and write its result; a cell that has one of today's trainer is read, not run.
+    """Train a cell, or go on with it, and write its result; a cell that has a current one is read, not run.
 
     Args:
         cell: which.
@@ -72,7 +72,8 @@ def run_cell(
     if file.exists() and (found := _read(file)).current:
         return found
     # A run that an earlier trainer or strategy began must not be finished by another's.
-    folder = runs / cell.experiment / f"{cell.name}-trainer{EXPERIMENTS[cell.experiment].trainer}"
+    revisions = "-".join(f"{name}{revision}" for name, revision in _revisions(cell).items())
+    folder = runs / cell.experiment / f"{cell.name}-{revisions}"
     settings = cell.settings()
     begun = (folder / "run.sqlite").exists()
     if begun and load(folder).settings != settings:
@@ -116,8 +117,14 @@ def _result(cell: Cell, run: Run) -> Result:
         round(float(gaps[gaps < sitting].sum()), 1),
         run.settings.to_json(),
         {name: importlib.metadata.version(name) for name in _PACKAGES if importlib.util.find_spec(name)}
-        | {"trainer": str(EXPERIMENTS[cell.experiment].trainer), "date": time.strftime("%Y-%m-%d")},
+        | _revisions(cell)
+        | {"date": time.strftime("%Y-%m-%d")},
     )
+
+
+def _revisions(cell: Cell) -> dict[str, str]:
+    """Return what tells results apart that settings do not: the revisions of the cell's trainer and of its method."""
+    return {"trainer": str(EXPERIMENTS[cell.experiment].trainer), "method": str(REVISIONS.get(cell.method, 1))}
 
 
 def _steps(run: Run, trained: list[float]) -> float:

@@ -1,8 +1,8 @@
 """Population-Based Bandits (PB2): copy the best, and let a time-varying GP bandit choose the hparams.
 
 One decision: rank and copy (`_copying`), gather the evidence (`_evidence`), fit the GP and its block length, let some
-copies scout (the best of a few random points of the whole space), then choose for one agent after another within its
-region (`_region`); each choice knows of the agents that keep their hparams and of those chosen before.
+copies scout the whole space (`_scouts`), then choose for one agent after another within its region (`_region`); each
+choice knows of the agents that keep their hparams and of those chosen before.
 """
 
 from collections.abc import Mapping
@@ -32,9 +32,9 @@ from popbandits.strategies._copying import (
 )
 from popbandits.strategies._evidence import Evidence, finished, in_training
 from popbandits.strategies._region import region
+from popbandits.strategies._scouts import scouted_point
 
 _INCUMBENTS = 8  # donors whose hparams join a sweep of the whole cube
-_SCOUTED = 4  # random points of which a scout tries the best
 
 
 @options
@@ -161,7 +161,7 @@ class PB2:
         scouted = []
         for agent in scouts:
             t = next_age(view, sources[agent])
-            scouted.append(self._scouted(view, agent, t, posterior))
+            scouted.append(scouted_point(view, agent, float(t), posterior))
             row = posterior.rows.another(scouted[-1], float(t), before[agent])
             posterior = posterior.while_training(row)
         if not explorers:
@@ -179,14 +179,6 @@ class PB2:
         widths = [request.box.upper - request.box.lower for request in requests]
         edge = edge_over_chance(believed, chosen, requests[0].box.t, view.space, view.seed)
         return np.array([*chosen, *scouted]), learned | {"edge": edge, "region": float(np.mean(widths))}
-
-    def _scouted(self, view: View, agent: int, t: int, posterior: Posterior) -> Floats:
-        """Return where a scout goes: anywhere, but for what is already believed to be worse."""
-        rng = generator(view.seed, "scout", next_interval(view, agent) - 1, agent)
-        points = np.array([view.space.encode(view.space.sample(rng)) for _ in range(_SCOUTED)])
-        bound = UpperConfidenceBound(self._beta(t, view.space.dim))
-        best: Floats = points[int(np.argmax(bound(*posterior.mean_and_deviation(points, float(t)))))]
-        return best
 
     def _box(self, view: View, theta: Theta, agent: int, sources: Mapping[int, int | None]) -> Box:
         """Return where an agent may look: around the hparams of its weights, or everywhere, from the donors' on."""
