@@ -6,6 +6,7 @@ from popbandits.gp._noise import noise_pattern
 from popbandits.gp._posterior import Posterior
 from popbandits.gp._rows import Rows
 from popbandits.gp._scale import standardise
+from popbandits.gp._threads import one_blas_thread
 from popbandits.gp._window import block_length
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "fit",
     "log_likelihood",
     "noise_pattern",
+    "one_blas_thread",
     "pack",
     "standardise",
     "unpack",

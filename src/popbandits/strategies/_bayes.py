@@ -7,7 +7,7 @@ import numpy as np
 from popbandits._random import generator
 from popbandits._types import Floats
 from popbandits.bandit import Box, ExpectedImprovement, maximise, sweep_box
-from popbandits.gp import Kernel, Posterior, Rows, fit, standardise
+from popbandits.gp import Kernel, Posterior, Rows, fit, one_blas_thread, standardise
 from popbandits.population import Action, Decision, View
 from popbandits.strategies._checks import options
 from popbandits.strategies._copying import keep, random_hparams, stop
@@ -62,6 +62,7 @@ class BayesOpt:
         best = rows[int(np.argmax(scores))]
         return int(view.history.agent[best]) if np.isfinite(scores.max()) else None
 
+    @one_blas_thread()
     def _next_hparams(self, view: View, half: int, slot: int, interval: int) -> dict[str, object]:
         points, results = self._results(view, half)
         if len(results) < _RANDOM_TRIALS:

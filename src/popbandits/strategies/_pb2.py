@@ -15,7 +15,7 @@ from popbandits._errors import OptionError
 from popbandits._random import generator, quasi_random
 from popbandits._types import Floats
 from popbandits.bandit import Box, Request, UpperConfidenceBound, choose_batch, paper_beta, theorem_beta
-from popbandits.gp import Kernel, Posterior, Theta, block_length, fit
+from popbandits.gp import Kernel, Posterior, Theta, block_length, fit, one_blas_thread
 from popbandits.population import Action, Decision, History, View
 from popbandits.space import Space
 from popbandits.strategies._beliefs import edge_over_chance
@@ -126,6 +126,7 @@ class PB2:
             tuple(space.is_choice.tolist()), common=self.common_effect, lineage=self.lineage_noise, omega=self.omega
         )
 
+    @one_blas_thread()
     def _choose(
         self,
         view: View,
