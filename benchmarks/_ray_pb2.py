@@ -52,16 +52,28 @@ class RayPB2:
 
 
 def _data(view: View, names: list[str]) -> Any:
-    """Return the table that Ray's scheduler keeps: a row for each report, and one for each copy."""
+    """Return the table that Ray's scheduler keeps: a row for each report, and one for each copy that it explored.
+
+    Ray explores, and notes what the copy began with, only if the donor has gained something under hparams that it still
+    had; else it copies those, too. `known` has the interval from which that holds of an agent.
+    """
     import pandas as pd
 
     history = view.history
-    rows = []
+    rows: list[list[Any]] = []
+    seen: set[tuple[str, *tuple[float, ...]]] = set()
+    known: dict[str, int] = {}
     for i in range(len(history)):
-        hparams, agent = history.hparams(i), str(history.agent[i])
+        hparams, agent, interval = history.hparams(i), str(history.agent[i]), int(history.interval[i])
         values = [hparams[name] for name in names]
         before = int(history.before[i])
         if before >= 0 and history.donor[i] != history.agent[i]:
-            rows.append([agent, int(history.interval[before]), *values, float(history.score[before])])
-        rows.append([agent, int(history.interval[i]), *values, float(history.score[i])])
+            begun = int(history.interval[before])
+            if known.get(str(history.donor[i]), interval) <= begun:
+                rows.append([agent, begun, *values, float(history.score[before])])
+                seen.add((agent, *values))
+        if (agent, *values) in seen:
+            known.setdefault(agent, interval)
+        seen.add((agent, *values))
+        rows.append([agent, interval, *values, float(history.score[i])])
     return pd.DataFrame(rows, columns=["Trial", "Time", *names, "Reward"])

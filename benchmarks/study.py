@@ -84,6 +84,7 @@ PROBLEMS: dict[str, tuple[Callable[[int], Problem], float]] = {
 
 _BASELINES = ["random", "pbt", "pbt-2017", "uniform", "dice"]
 _ABLATED = ["peak-3d", "peak-jumps", "noisy-sgd", "gp-unlearnable", "peak-6d"]
+_SIZED = ["peak-3d", "peak-jumps", "noisy-sgd"]
 _VARIANTS = [name for name in STRATEGIES if name.startswith(("paper", "pb2")) and "EXP3" not in name]
 
 
@@ -96,6 +97,8 @@ class Table:
     problems: list[str]
     size: int
     seeds: int = 100
+    paired: bool = False
+    """Whether cells show their difference to pb2, seed by seed, instead of their own interval."""
 
 
 TABLES: dict[str, Table] = {
@@ -107,7 +110,9 @@ TABLES: dict[str, Table] = {
         6,
     ),
     "eight": Table("8 agents", [*_BASELINES, "paper", "pb2"], list(FAMILIES), 8),
-    "ablation": Table("Each ingredient alone and left out, 4 agents", ["uniform", *_VARIANTS], _ABLATED, 4),
+    "ablation": Table(
+        "Each ingredient alone and left out, 4 agents", ["uniform", *_VARIANTS], _ABLATED, 4, paired=True
+    ),
     "parameters": Table(
         "Dimensions, drift and noise, 4 agents",
         ["pbt", "uniform", "paper", "pb2"],
@@ -117,9 +122,10 @@ TABLES: dict[str, Table] = {
     "categories": Table(
         "A bandit of its own for categories, 4 agents", ["uniform", "pb2", "pb2, TV.EXP3.M"], ["mixed"], 4
     ),
-    "two": Table("2 agents", ["pbt", "uniform", "paper", "pb2"], ["peak-3d"], 2),
-    "sixteen": Table("16 agents", ["pbt", "uniform", "paper", "pb2"], ["peak-3d"], 16),
-    "sixty-four": Table("64 agents", ["pbt", "uniform", "pb2"], ["peak-3d"], 64, 20),
+    "two": Table("2 agents", ["pbt", "uniform", "paper", "pb2"], _SIZED, 2),
+    "three": Table("3 agents", ["pbt", "uniform", "paper", "pb2"], _SIZED, 3),
+    "sixteen": Table("16 agents", ["pbt", "uniform", "paper", "pb2"], _SIZED, 16),
+    "sixty-four": Table("64 agents", ["pbt", "uniform", "paper", "pb2"], ["peak-3d"], 64, 20),
     "ray": Table(
         "Ray's own functions, 4 agents",
         ["uniform", "ray", "pb2"],
@@ -157,7 +163,7 @@ def run(names: list[str], seeds: int | None, workers: int) -> None:
                 for strategy in table.strategies:
                     cell = partial(_one, table.size, problem, strategy)
                     have, wanted = _regrets(table.size, problem, strategy), seeds or table.seeds
-                    if 0 < len(have) < wanted and round(cell(0), 5) != have[0]:
+                    if have and round(cell(0), 5) != have[0]:
                         file = _path(table.size, problem, strategy)
                         raise SystemExit(f"seed 0 of {file} comes out differently now; remove it to make it anew")
                     while len(have) < wanted:
@@ -191,16 +197,21 @@ def show() -> Iterator[str]:
             n = min(len(one) for one in regrets.values())  # the same seeds for all: problems differ in difficulty
             row = {s: Cell(s, problem, tuple(one[:n])) for s, one in regrets.items()}
             best = min(row, key=lambda s: row[s].mean)
-            texts = [_text(row.get(s), s == best) for s in there]
+            texts = [_text(row.get(s), s == best, row["pb2"] if table.paired else None) for s in there]
             ratios = [f"{row['pb2'].mean / row[p].mean:.2f}" if {"pb2", p} <= set(row) else "" for p in peers]
             yield f"| {problem} | {n} | " + " | ".join([*texts, *ratios]) + " |"
         yield ""
 
 
-def _text(cell: Cell | None, best: bool) -> str:
+def _text(cell: Cell | None, best: bool, peer: Cell | None) -> str:
+    """Return a mean with its interval, or with the interval of its difference to a peer on the same seeds."""
     if cell is None:
         return ""
     text = f"{cell.mean:.3f} ± {cell.half_width:.3f}"
+    if peer not in (None, cell):
+        apart = [a - b for a, b in zip(cell.regrets, peer.regrets, strict=True)]
+        off = Cell(cell.strategy, cell.problem, tuple(apart))
+        text = f"{cell.mean:.3f} ({off.mean:+.3f} ± {off.half_width:.3f})"
     return f"**{text}**" if best else text
 
 

@@ -260,14 +260,18 @@ def test_pending_agents_are_those_that_train_not_those_replaced(asked: list[Aske
     for one in asked[:1]:
         n = len(one.posterior.alpha)
         history = population.history
-        copied = [r for r in range(4, 8) if history.donor[r] != history.agent[r]]
-        assert len(copied) == 2
+        last = {int(history.agent[r]): r for r in range(4)}
+        moved = [r for r in range(4, 8) if (history.points[r] != history.points[last[int(history.agent[r])]]).any()]
+        (copied,) = (r for r in moved if history.donor[r] != history.agent[r])
+        (scout,) = (r for r in moved if r != copied)
         pending = one.posterior.rows.u[n:].tolist()
-        for row in copied:
-            (before,) = (r for r in range(4) if history.agent[r] == history.agent[row])
-            assert history.points[before].tolist() not in pending
-        # The scout is decided first, so its new point is pending when the other copy is chosen.
-        assert sum(history.points[row].tolist() in pending for row in copied) == 1
+        for row in moved:
+            assert history.points[last[int(history.agent[row])]].tolist() not in pending
+        # The scout is decided first, so its new point is pending when the copy's is chosen, with what it begins with.
+        assert history.points[copied].tolist() not in pending
+        where = n + pending.index(history.points[scout].tolist())
+        assert one.posterior.rows.before[where] == last[int(history.agent[scout])]
+        assert one.requests[0].before == last[int(history.donor[copied])]
 
 
 @pytest.mark.slow

@@ -30,6 +30,7 @@ def learned(noise: float, effect: float, intervals: int = 12) -> pb.strategies.B
 def test_what_matters_is_told_from_what_does_not() -> None:
     found = learned(0.01, 1.0)
     assert found.lengthscales["x"] < found.lengthscales["y"]
+    assert found.edge is not None
     assert found.edge > 0.6
     assert found.noise < found.signal
     assert not found.warnings
@@ -39,8 +40,33 @@ def test_what_matters_is_told_from_what_does_not() -> None:
 
 def test_noise_above_the_signal_is_said_in_plain_words() -> None:
     found = learned(3.0, 0.01)
-    assert any("little better than chance" in warning for warning in found.warnings)
-    assert any(line.startswith("note: choices may be little better than chance") for line in told(found))
+    assert any("intervals may be too short" in warning for warning in found.warnings)
+    assert any(line.startswith("note: intervals may be too short: a score errs by") for line in told(found))
+
+
+def test_without_noise_nobody_is_advised_to_train_longer() -> None:
+    for seed in range(3):
+        population = Population({"kind": pb.Choice("a", "b", "c")}, pb.PB2(), size=4, intervals=12, seed=seed)
+        drive.grow(population, lambda hparams: {"a": 0.0, "b": 0.5, "c": 1.0}[hparams["kind"]])
+        found = beliefs(population.notes, population.space, 4)
+        assert found is not None
+        assert not any("interval" in warning for warning in found.warnings)
+        assert "telling" not in "\n".join(told(found)), "there are no lengthscales to tell"
+
+
+def test_scores_that_never_change_are_said_to_teach_nothing() -> None:
+    found = learned(0.0, 0.0)
+    assert (found.signal, found.noise) == (0.0, 0.0)
+    assert any("nothing to learn from" in warning for warning in found.warnings)
+
+
+def test_the_region_is_that_of_numbers_not_of_choices() -> None:
+    population = Population({"x": (0.0, 1.0), "kind": pb.Choice("a", "b")}, pb.PB2(), size=4, intervals=6)
+    drive.grow(population, lambda hparams: hparams["x"])
+    found = beliefs(population.notes, population.space, 4)
+    assert found is not None
+    assert found.region < 0.6
+    assert "boxes of side" in "\n".join(told(found))
 
 
 @pytest.mark.parametrize(("family", "least", "most"), [("gp-unlearnable", 2, 3), ("peak-3d", 0, 0)])
@@ -89,3 +115,13 @@ def test_the_edge_is_one_half_without_knowledge_and_high_at_a_known_peak() -> No
     assert edge_over_chance(flat, np.array([[0.3]]), 2.0, space, 0) == pytest.approx(0.5)
     assert edge_over_chance(peak, np.array([[0.5]]), 2.0, space, 0) > 0.75
     assert edge_over_chance(peak, np.array([[0.02]]), 2.0, space, 0) < 0.5
+
+
+def test_the_edge_compares_a_choice_with_other_values_than_its_own() -> None:
+    space = pb.Space({"kind": pb.Choice("a", "b")})
+    points = space.snap(np.array([[0.0], [1.0]]))
+    rows = Rows(points, np.ones(2), np.arange(2), np.full(2, -1))
+    sure = Posterior.given(Kernel((True,)), Theta(1.0, (), 0.001, 1e-4), rows, np.array([0.0, 1.0]))
+    assert sure is not None
+    assert edge_over_chance(sure, points[1:], 2.0, space, 0) > 0.99
+    assert edge_over_chance(sure, points[:1], 2.0, space, 0) < 0.01

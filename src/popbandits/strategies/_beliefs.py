@@ -13,8 +13,7 @@ from popbandits.gp import Posterior
 from popbandits.space import Space
 
 _SOON = 3  # intervals before which little can be known
-_CHANCE = 0.6  # an edge below which a choice is hardly one,
-_DOUBTFUL = 0.8  # and below which the model's word is not taken for it when scores err by more than it has learned
+_CHANCE = 0.6  # an edge below which a choice is hardly one
 _DRAWS = 128
 
 
@@ -28,8 +27,9 @@ class Beliefs:
         signal: the deviation, in scores, of the gain in an interval that hparams explain.
         noise: the deviation, in scores, of the error of a score.
         common: the deviation, in scores, of the gain that all agents share in an interval.
-        edge: the probability, as the model sees it, that a choice is better than a random one; 0.5 is chance.
-        region: the mean side of the boxes that were searched, in parts of the range.
+        edge: the probability, as the model sees it, that a choice is better than a random one, over recent choices; 0.5
+            is chance, None is no choice yet.
+        region: the mean side, over numeric hyperparameters, of the boxes that were searched, in parts of the range.
         rows, block: reports that the model was fitted to, and the newest of them that it then believed.
         fallbacks: how often a point had to be drawn because the model could not be used.
         warnings: what to know about it, one sentence each.
@@ -40,7 +40,7 @@ class Beliefs:
     signal: float
     noise: float
     common: float
-    edge: float
+    edge: float | None
     region: float
     rows: int
     block: int
@@ -64,15 +64,22 @@ def beliefs(notes: Mapping[str, Any], space: Space, size: int) -> Beliefs | None
     signal, noise, common = (unit * math.sqrt(theta[part]) for part in ("signal", "noise", "common"))
     if not notes.get("lineage", True):
         noise /= math.sqrt(2.0)  # independent noise is that of an improvement, which has the errors of two scores
-    edge, rows, fallbacks = float(notes.get("edge", 0.5)), int(notes["rows"]), int(notes["fallbacks"])
-    warnings = []
+    edge, rows, fallbacks = notes.get("edge"), int(notes["rows"]), int(notes["fallbacks"])
     lasting = signal * math.sqrt(1 - float(theta["omega"]))  # what is still true in the next interval
-    if rows >= _SOON * size and edge < (_CHANCE if lasting > noise else _DOUBTFUL):
-        warnings.append(
-            f"choices may be little better than chance: a score errs by ±{noise:.3g}, and hparams change the gain of "
-            f"an interval by ±{signal:.3g}, of which ±{lasting:.3g} still holds in the next; longer intervals, or "
-            "scores averaged over more, would help"
-        )
+    warnings = []
+    if rows >= _SOON * size:
+        if not unit:
+            warnings.append("no report has gained more than another yet: there is nothing to learn from")
+        elif noise > lasting:
+            warnings.append(
+                f"intervals may be too short: a score errs by ±{noise:.3g}, and of what hparams change in the gain of "
+                f"an interval ±{lasting:.3g} still holds in the next; longer intervals, or scores averaged over more, "
+                "would help"
+            )
+        if edge is not None and edge < _CHANCE:
+            warnings.append(
+                f"choices are little better than chance: they beat a random one with probability {edge:.2f}"
+            )
     if fallbacks:
         warnings.append(f"the model could not be used {fallbacks} times, and hparams were drawn at random instead")
     return Beliefs(
@@ -91,7 +98,7 @@ def beliefs(notes: Mapping[str, Any], space: Space, size: int) -> Beliefs | None
 
 
 def edge_over_chance(posterior: Posterior, chosen: Floats, t: float, space: Space, seed: int) -> float:
-    """Return the mean probability, as the model sees it, that chosen points are better than random ones.
+    """Return the mean probability, as the model sees it, that chosen points are better than random other ones.
 
     Args:
         posterior: the belief.
@@ -108,4 +115,5 @@ def edge_over_chance(posterior: Posterior, chosen: Floats, t: float, space: Spac
     variance = np.diagonal(covariance)
     gap = mean[:m, None] - mean[None, m:]
     spread = np.sqrt(np.maximum(variance[:m, None] + variance[None, m:] - 2 * covariance[:m, m:], 1e-24))
-    return float(np.mean(ndtr(gap / spread)))
+    other = (points[:m, None] != points[None, m:]).any(axis=2)
+    return float(np.mean(ndtr(gap / spread)[other])) if other.any() else 0.5

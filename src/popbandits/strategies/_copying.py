@@ -68,11 +68,13 @@ def copy_step(view: View, due: tuple[int, ...], quantile: float) -> CopyStep:
     Agents are ranked by their latest score, equals in random order. The bottom `quantile` (at least one agent, unless
     it is 0) copy one of the top `quantile`, uniformly. Agents whose score is not finite are replaced first, however
     many they are; when no score is finite there is nobody to copy, and they start afresh. One agent alone goes on.
+    Out of step, an agent that trains a copy already is not among the worst any more, whatever it scored before.
     """
     reported = [agent for agent in range(view.size) if view.last[agent] >= 0]
     scores = {agent: float(view.history.score[view.last[agent]]) for agent in reported}
     finite = [agent for agent in reported if np.isfinite(scores[agent])]
-    lost = [agent for agent in reported if agent not in set(finite)]
+    replaced = {agent for agent, job in view.training.items() if job.source != agent}
+    lost = [agent for agent in reported if agent not in {*finite, *replaced}]
     interval = next_interval(view, due[0]) - 1
     if not finite:
         return CopyStep(dict.fromkeys(due, None))
@@ -80,12 +82,14 @@ def copy_step(view: View, due: tuple[int, ...], quantile: float) -> CopyStep:
     shuffled = generator(view.seed, "rank", interval, due[0]).permutation(len(finite))
     ranked = sorted((finite[i] for i in shuffled), key=lambda agent: scores[agent])
     at_each_end = max(1, int(quantile * len(reported))) if quantile > 0 else 0
-    bottom = set(ranked[: min(max(0, at_each_end - len(lost)), len(ranked) // 2)]) | set(lost)
-    top = tuple(ranked[-min(max(1, at_each_end), len(ranked) - (len(bottom) - len(lost))) :])
+    replaceable = [agent for agent in ranked if agent not in replaced]
+    bottom = {*replaceable[: min(max(0, at_each_end - len(lost)), len(replaceable) // 2)], *lost}
+    rest = [agent for agent in ranked if agent not in bottom]
+    top = tuple(rest[-max(1, at_each_end) :])
     sources: dict[int, int | None] = {
         agent: draw_donor(view, agent, top) if agent in bottom else agent for agent in due
     }
-    return CopyStep(sources, tuple(agent for agent in ranked if agent not in bottom and agent not in top), top)
+    return CopyStep(sources, tuple(agent for agent in rest if agent not in top), top)
 
 
 def draw_donor(view: View, agent: int, donors: tuple[int, ...]) -> int:

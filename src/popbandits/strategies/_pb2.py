@@ -1,7 +1,7 @@
 """Population-Based Bandits (PB2): copy the best, and let a time-varying GP bandit choose the hparams.
 
 One decision: rank and copy (`_copying`), gather the evidence (`_evidence`), fit the GP and its block length, let some
-copies scout the whole space (`_scouts`), then choose for one agent after another within its region (`_region`); each
+agents scout the whole space (`_scouts`), then choose for one agent after another within its region (`_region`); each
 choice knows of the agents that keep their hparams and of those chosen before.
 """
 
@@ -32,7 +32,7 @@ from popbandits.strategies._copying import (
 )
 from popbandits.strategies._evidence import Evidence, finished, in_training
 from popbandits.strategies._region import region
-from popbandits.strategies._scouts import scouted_point
+from popbandits.strategies._scouts import is_lost, scouted_point
 
 _INCUMBENTS = 8  # donors whose hparams join a sweep of the whole cube
 
@@ -45,7 +45,7 @@ class PB2:
     Args:
         quantile: the share of agents replaced after each interval, and the share they copy from.
         explore: who gets new hparams: "copied" agents; "middle", also the worse half of those between the worst and
-            the best, which are replaced too and scout the whole space; or "all".
+            the best, which scout the whole space and keep their weights unless they are far behind; or "all".
         beta: how bold: a number, "paper" (0.2 + max(0, log 0.4 t)) or "theorem" (with the regret guarantee).
         omega: how fast the past is forgotten, from 0 (never) to 1 (at once); None to learn it.
         window: the newest rows the model looks at; bounds the cost of a decision.
@@ -106,9 +106,10 @@ class PB2:
         step = copy_step(view, live, self.quantile)
         explorers = [agent for agent in live if step.sources[agent] != agent or self.explore == "all" or view.size == 1]
         # The better half of the middle goes on undisturbed: under noise, one of those may be the best of all.
-        worse_half = step.middle[: max(1, len(step.middle) // 2)] if self.explore == "middle" and self.quantile else ()
+        worse_half = step.middle[: len(step.middle) // 2] if self.explore == "middle" and self.quantile else ()
         scouts = [agent for agent in worse_half if agent in live]
-        sources = step.sources | {agent: draw_donor(view, agent, step.donors) for agent in scouts}
+        donors = {agent: draw_donor(view, agent, step.donors) for agent in scouts}
+        sources = step.sources | {agent: donor for agent, donor in donors.items() if is_lost(view, agent, donor)}
         movers = [*explorers, *scouts]
         keepers = [agent for agent in live if agent not in movers]
         actions = {agent: keep(view, agent) for agent in keepers}
@@ -144,7 +145,7 @@ class PB2:
         fallbacks = int(view.notes.get("fallbacks", 0))
         learned = {
             "theta": asdict(theta) | {"lengthscales": list(theta.lengthscales)},
-            "unit": evidence.unit,
+            "unit": evidence.unit if evidence.y.any() else 0.0,
             "rows": len(evidence.rows),
             "block": block,
             "lineage": self.lineage_noise,
@@ -155,8 +156,8 @@ class PB2:
                 for agent in (*explorers, *scouts)
             ]
             return np.array(drawn), learned | {"fallbacks": fallbacks + len(drawn)}
-        learned |= {"fallbacks": fallbacks, "jitter": posterior.jitter}
-        believed = posterior
+        learned |= {"fallbacks": fallbacks}
+        known = posterior
         posterior = posterior.while_training(in_training(view, keepers))
         before = {agent: -1 if source is None else view.last[source] for agent, source in sources.items()}
         scouted = []
@@ -177,9 +178,13 @@ class PB2:
             for agent in explorers
         ]
         chosen = choose_batch(posterior, requests, view.space.snap)
-        widths = [request.box.upper - request.box.lower for request in requests]
-        edge = edge_over_chance(believed, chosen, requests[0].box.t, view.space, view.seed)
-        return np.array([*chosen, *scouted]), learned | {"edge": edge, "region": float(np.mean(widths))}
+        edge = edge_over_chance(known, chosen, requests[0].box.t, view.space, view.seed)
+        learned["edge"] = 0.5 * (edge + view.notes.get("edge", edge))  # one choice alone says little
+        numeric = ~view.space.is_choice
+        if numeric.any():
+            sides = [(request.box.upper - request.box.lower)[numeric] for request in requests]
+            learned["region"] = float(np.mean(sides))
+        return np.array([*chosen, *scouted]), learned
 
     def _box(self, view: View, theta: Theta, agent: int, sources: Mapping[int, int | None]) -> Box:
         """Return where an agent may look: around the hparams of its weights, or everywhere, from the donors' on."""

@@ -16,7 +16,7 @@ def told(learned: Beliefs) -> Iterator[str]:
         >>> print(*told(learned), sep="\n")
         model: gains of an interval differ by ±2 with the hparams, by ±1 with the interval; a score errs by ±0.5
         model: what was learned keeps 97 % of its worth to the next interval; most telling: lr (0.2)
-        model: a choice beats a random one with probability 0.83; 40 of 40 reports count
+        model: recent choices beat a random one with probability 0.83, in boxes of side 0.5; 40 of 40 reports count
     """
     shared = f", by ±{number(learned.common)} with the interval" if learned.common else ""
     yield (
@@ -26,10 +26,9 @@ def told(learned: Beliefs) -> Iterator[str]:
     telling = sorted(learned.lengthscales.items(), key=lambda item: item[1])[:_MOST]
     named = ", ".join(f"{text(name)} ({length:.2g})" for name, length in telling)
     kept = 100 * (1 - learned.omega) ** 0.5
-    yield f"model: what was learned keeps {kept:.0f} % of its worth to the next interval; most telling: {named}"
-    yield (
-        f"model: a choice beats a random one with probability {learned.edge:.2f}; "
-        f"{learned.block} of {learned.rows} reports count"
-    )
+    what = f"; most telling: {named}" if named else ""
+    yield f"model: what was learned keeps {kept:.0f} % of its worth to the next interval{what}"
+    sure = "" if learned.edge is None else f"recent choices beat a random one with probability {learned.edge:.2f}, "
+    yield f"model: {sure}in boxes of side {learned.region:.2g}; {learned.block} of {learned.rows} reports count"
     for warning in learned.warnings:
         yield f"note: {warning}"

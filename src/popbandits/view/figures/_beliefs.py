@@ -20,7 +20,7 @@ class Belief:
     """The model at one decision, along each hyperparameter, the others as those of the best.
 
     Args:
-        interval: the interval to come.
+        interval: the interval to come, of the oldest weights.
         along: for each hyperparameter its values in the user's units, the mean and the deviation of the gain.
         logs: the hyperparameters whose scale is logarithmic.
         choices: those whose values are names, with nothing in between.
@@ -63,7 +63,7 @@ def beliefs_data(run: Run) -> list[Belief]:
         if model is None:
             continue
         posterior, unit = model
-        interval = int(run.history.interval[:rows].max()) + 1
+        interval = int(run.history.age[:rows].max()) + 1  # the model's time
         along = {}
         for j, (name, param) in enumerate(params.items()):
             steps = len(param.values) if isinstance(param, Choice) else _GRID
