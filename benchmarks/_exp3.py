@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from benchmarks._moved import moved
 from popbandits._random import generator
 from popbandits._types import Floats
 from popbandits.bandit import Request, UpperConfidenceBound, choose_batch
@@ -34,12 +35,12 @@ class MixPB2(PB2):
             return decision
         sources = {action.agent: action.source for action in decision.actions}
         worst = copy_step(view, due, self.quantile)
-        moved = [action for action in decision.actions if _moved(action, view)]
-        keepers = [action.agent for action in decision.actions if action not in moved and not action.stop]
+        movers = [action for action in decision.actions if moved(action, view)]
+        keepers = [action.agent for action in decision.actions if action not in movers and not action.stop]
         posterior = model[0].while_training(in_training(view, keepers))
         again: dict[int, Action] = {}
         # As in PB2 itself: scouts first, and every choice knows those before it.
-        for action in sorted(moved, key=lambda action: worst.sources[action.agent] != action.agent):
+        for action in sorted(movers, key=lambda action: worst.sources[action.agent] != action.agent):
             agent, t = action.agent, next_interval(view, action.agent)
             rng = generator(view.seed, "exp3", t, agent)
             units = {j: _drawn(view, j, rng) for j in np.flatnonzero(choice).tolist()}
@@ -52,7 +53,8 @@ class MixPB2(PB2):
 
             before = -1 if action.source is None else view.last[action.source]
             if worst.sources[agent] == agent:
-                point = most_promising(view, snap(rng.random((SCOUTED, view.space.dim))), float(t), posterior)
+                points = np.array([view.space.encode(view.space.sample(rng)) for _ in range(SCOUTED)])
+                point = most_promising(view, snap(points), float(t), posterior)
             else:
                 bound = UpperConfidenceBound(self._beta(t, view.space.dim))
                 request = Request(self._box(view, theta, agent, sources), before, bound, rng)
@@ -60,12 +62,6 @@ class MixPB2(PB2):
             posterior = posterior.while_training(posterior.rows.another(point, float(t), before))
             again[agent] = action._replace(hparams=view.space.decode(point))
         return replace(decision, actions=tuple(again.get(action.agent, action) for action in decision.actions))
-
-
-def _moved(action: Action, view: View) -> bool:
-    if action.hparams is None:
-        return False
-    return action.source != action.agent or action.hparams != view.history.hparams(view.last[action.agent])
 
 
 def _drawn(view: View, j: int, rng: np.random.Generator) -> float:
@@ -83,7 +79,8 @@ def _drawn(view: View, j: int, rng: np.random.Generator) -> float:
         odds = (1 - _RATE) * weights / weights.sum() + _RATE / k
         estimate = np.zeros(k)
         # Only what was drawn counts: an agent that kept its value did not keep it by today's odds.
-        drawn = history.donor[rows] != history.agent[rows]
+        kept = (history.points[rows] == history.points[history.before[rows]]).all(axis=1)
+        drawn = ~kept | (history.donor[rows] != history.agent[rows])
         for row, gain in zip(rows[drawn], ((gains - gains.min()) / span)[drawn], strict=True):
             i = int(np.argmin(np.abs(values - history.points[row, j])))
             estimate[i] += gain / odds[i] / drawn.sum()

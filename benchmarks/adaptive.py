@@ -2,9 +2,9 @@
 
     python -m benchmarks.adaptive [--seeds N]
 
-A run begins with 8 agents. A copy is not made, and its agent retires, when the deviation of the gain at the hparams
-chosen for it is below a share of the deviation before anything was known: the bonus that the bound would pay for
-trying them is small. Beside it, populations of fixed sizes. What counts is the regret for the intervals trained.
+A run begins with 8 agents. One that is to try new hparams retires instead when the deviation of the gain at those is
+below a share of the deviation before anything was known: the bonus that the bound would pay for trying them is small.
+Beside it, populations of fixed sizes. What counts is the regret for the intervals trained.
 """
 
 import argparse
@@ -15,6 +15,7 @@ from multiprocessing import get_context
 
 import numpy as np
 
+from benchmarks._moved import moved
 from popbandits.population import Action, Decision, View
 from popbandits.problems import FAMILIES, Cell, simulate
 from popbandits.strategies import PB2, believed
@@ -27,7 +28,7 @@ PROBLEMS = ("peak-3d", "peak-static", "peak-jumps")
 
 @dataclass(frozen=True)
 class ShrinkingPB2(PB2):
-    """PB2 whose agents retire when there is little to be learned from a copy of the best."""
+    """PB2 whose agents retire when there is little to be learned from what they would try."""
 
     share: float = 0.3
 
@@ -41,7 +42,7 @@ class ShrinkingPB2(PB2):
         actions: list[Action] = []
         left = sum(not action.stop for action in decision.actions)
         for action in decision.actions:
-            if action.hparams is not None and action.source != action.agent and left > LEAST:
+            if action.hparams is not None and moved(action, view) and left > LEAST:
                 point = view.space.encode(action.hparams)[None, :]
                 _, deviation = posterior.mean_and_deviation(point, float(next_age(view, action.source)))
                 if deviation[0] < self.share * np.sqrt(posterior.theta.signal):

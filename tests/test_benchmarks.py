@@ -1,12 +1,16 @@
 """The strategies that the study compares PB2 with, and its tables."""
 
+from typing import Any
+
 import pytest
+from benchmarks import _ray_pb2
 from benchmarks._dice import DicePB2
 from benchmarks._exp3 import MixPB2
 from benchmarks.adaptive import ShrinkingPB2
 from benchmarks.study import PROBLEMS, STRATEGIES, TABLES, show
 
 import popbandits as pb
+from popbandits.population import View
 from popbandits.problems import Mixed, MovingPeak, simulate
 
 
@@ -36,7 +40,34 @@ def test_a_population_shrinks_as_far_as_it_may() -> None:
         len(simulate(MovingPeak(2, 0.0), ShrinkingPB2(share=share), size=6, intervals=8, seed=0).history)
         for share in (0.0, 10.0)
     ]
-    assert trained == [48, 6 + 3 + 2 * 6]  # 10: every copy retires at once, down to two agents
+    assert trained == [48, 6 + 3 + 2 * 6]  # 10: whoever is to move retires at once, down to two agents
+
+
+def test_ray_is_given_the_rows_that_its_own_functions_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the table made from the history goes one that Ray's function has added its rows to itself."""
+    import pandas as pd
+    from ray.tune.schedulers import pb2
+
+    kept: list[pd.DataFrame] = [pd.DataFrame()]
+    compared = []
+    explore, made = pb2._explore, _ray_pb2._data
+
+    def exploring(data: pd.DataFrame, *rest: Any) -> Any:
+        config, kept[0] = explore(data, *rest)
+        return config, kept[0]
+
+    def both(view: View, names: list[str]) -> pd.DataFrame:
+        ours = made(view, names)
+        newest = view.history.interval.max()
+        reported = ours[ours["Time"] == newest]
+        kept[0] = pd.concat([kept[0], reported], ignore_index=True)
+        compared.append(sorted(map(tuple, ours.to_numpy().tolist())) == sorted(map(tuple, kept[0].to_numpy().tolist())))
+        return kept[0]
+
+    monkeypatch.setattr(pb2, "_explore", exploring)
+    monkeypatch.setattr(_ray_pb2, "_data", both)
+    simulate(MovingPeak(2, 0.03, seed=1), _ray_pb2.RayPB2(), size=4, intervals=6, seed=1, noise=0.5)
+    assert compared == [True] * 5
 
 
 def test_the_studys_tables_name_what_there_is() -> None:

@@ -274,6 +274,28 @@ def test_pending_agents_are_those_that_train_not_those_replaced(asked: list[Aske
         assert one.requests[0].before == last[int(history.donor[copied])]
 
 
+def test_pb2_is_what_the_study_chose(asked: list[Asked]) -> None:
+    assert pb.PB2() == pb.PB2(
+        quantile=0.25,
+        explore="middle",
+        beta=9.0,
+        omega=None,
+        lineage_noise=True,
+        common_effect=False,
+        trust_region=True,
+    )
+    population = make(pb.PB2(), 8, 9)
+    run(population, most=24)
+    history = population.history
+    for one in asked:
+        for request in one.requests:
+            donor = history.points[request.before]
+            inside = (request.box.lower > 0) & (request.box.upper < 1)
+            centre = 0.5 * (request.box.lower + request.box.upper)
+            assert centre[inside] == pytest.approx(donor[inside]), "the box is around what works"
+            assert (request.box.upper - request.box.lower).max() < 1.0
+
+
 @pytest.mark.slow
 class TestTheBanditLearns:
     """The last two rows of the table of oracles."""

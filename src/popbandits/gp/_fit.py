@@ -19,8 +19,8 @@ from popbandits.gp._linalg import cholesky, inverse_lower, solve_lower
 from popbandits.gp._noise import noise_pattern
 from popbandits.gp._rows import Rows
 
-_SCOUT_ROWS = 128  # the starts are compared on this many of the newest rows, then only the winner sees them all
-_SCOUT_STEPS = 8
+_TRIAL_ROWS = 128  # the starts are compared on this many of the newest rows, then only the winner sees them all
+_TRIAL_STEPS = 8
 _FINAL_STEPS = 12
 _POLISH_STEPS = 5
 _JITTER = 1e-8
@@ -107,11 +107,11 @@ def fit(kernel: Kernel, rows: Rows, y: Floats, *, start: Theta | None = None, pr
     means, deviations = priors.vectors(kernel)
     if len(rows) == 0:
         return unpack(kernel, means)
-    newest = np.argsort(-rows.t, kind="stable")[:_SCOUT_ROWS]
-    scout = _Penalised(Likelihood(kernel, rows[newest], y[newest]), means, deviations)
-    tries = [scout.minimise(z, _SCOUT_STEPS) for z in _starts(kernel, means, deviations, start)]
+    newest = np.argsort(-rows.t, kind="stable")[:_TRIAL_ROWS]
+    newer = _Penalised(Likelihood(kernel, rows[newest], y[newest]), means, deviations)
+    tries = [newer.minimise(z, _TRIAL_STEPS) for z in _starts(kernel, means, deviations, start)]
     z, _ = min(tries, key=lambda found: found[1])
-    z, _ = scout.minimise(z, _FINAL_STEPS)
+    z, _ = newer.minimise(z, _FINAL_STEPS)
     if len(rows) > len(newest):
         whole = _Penalised(Likelihood(kernel, rows, y), means, deviations)
         z, _ = whole.minimise(z, _POLISH_STEPS)
