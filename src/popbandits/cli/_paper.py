@@ -74,8 +74,9 @@ def show(
     for name, experiment in EXPERIMENTS.items():
         own = [result for result in found if result.cell.experiment == name]
         if own:
-            out.print(_table(own, f"{name}: {experiment.title}", after))
-            if not all(result.current for result in own):
+            made = _table(own, f"{name}: {experiment.title}", after)
+            out.print(made)
+            if any(_EARLIER in str(text) for column in made.columns for text in column.cells):
                 print(f"{_EARLIER} with an earlier trainer or strategy; `popbandits paper run {name}` makes these anew")
     if not found:
         print(f"no result in {results} yet; make some with: popbandits paper run")
@@ -116,7 +117,9 @@ def _table(found: list[Result], title: str, after: int | None) -> Table:
 def _summary(found: list[Result], digits: int, after: int | None) -> str:
     if not found:
         return ""
-    found = of_today(found)
-    best = [result.best if after is None else result.curve[:after][-1] for result in found]
-    mark = "" if all(result.current for result in found) else f" {_EARLIER}"
+    shown = of_today(found)
+    best = [result.best if after is None else result.curve[:after][-1] for result in shown]
+    mark = "" if all(result.current for result in shown) else f" {_EARLIER}"
+    if len(shown) < len(found):
+        mark = f", {len(found) - len(shown)} {_EARLIER} left out"
     return f"{median(best):.{digits}f} [{min(best):.{digits}f}, {max(best):.{digits}f}] n={len(best)}{mark}"

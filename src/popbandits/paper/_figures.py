@@ -14,7 +14,7 @@ def draw(results: Path, folder: Path) -> list[Path]:
     """Draw a figure for each task and population size that has results; return the files.
 
     Raises:
-        OptionError: when matplotlib is missing, or there is no result.
+        OptionError: when matplotlib is missing, there is no result, or the folder cannot be one.
     """
     found = read_results(results)
     if not found:
@@ -25,7 +25,10 @@ def draw(results: Path, folder: Path) -> list[Path]:
     except ModuleNotFoundError:
         raise OptionError("figures need matplotlib; install it with: pip install matplotlib") from None
     mpl.rcParams.update({"svg.hashsalt": "popbandits", "axes.spines.top": False, "axes.spines.right": False})
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptionError(f"no figure can be written to {folder} ({error.strerror}); name another folder") from None
     files = []
     for key in sorted({_place(result) for result in found}):
         figure = Figure(figsize=(5, 3.2), layout="constrained")

@@ -14,7 +14,7 @@ import numpy as np
 
 from popbandits._errors import RunError
 from popbandits.paper._cells import Cell
-from popbandits.paper._experiments import EXPERIMENTS, REVISIONS
+from popbandits.paper._experiments import EXPERIMENTS, METHODS, REVISIONS
 from popbandits.run import Callback, Executor, Run, load, resume, start
 from popbandits.strategies import describe_strategy
 
@@ -67,13 +67,20 @@ def run_cell(
         runs: the folder of run folders; the cell's is removed when its result is written.
         results: the folder of results.
         callbacks: told what happens while it trains.
+
+    Raises:
+        RunError: when the result could not be written, before anything is trained.
     """
     file = cell.result_file(results)
     if file.exists() and (found := _read(file)).current:
         return found
-    # A run that an earlier trainer or strategy began must not be finished by another's.
-    revisions = "-".join(f"{name}{revision}" for name, revision in _revisions(cell).items())
-    folder = runs / cell.experiment / f"{cell.name}-{revisions}"
+    try:  # before anything is trained for it
+        file.parent.mkdir(parents=True, exist_ok=True)
+        beside = file.with_suffix(".new")
+        beside.touch()
+    except OSError as error:
+        raise RunError(f"no result can be written to {file.parent} ({error.strerror}); name another folder") from None
+    folder = run_folder(cell, runs)
     settings = cell.settings()
     begun = (folder / "run.sqlite").exists()
     if begun and load(folder).settings != settings:
@@ -84,12 +91,16 @@ def run_cell(
     else:
         run = start(settings, executor, folder, callbacks)
     result = _result(cell, run)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    beside = file.with_suffix(".new")
     beside.write_text(json.dumps(asdict(result), indent=1) + "\n")
     beside.replace(file)
     shutil.rmtree(folder)
     return _read(file)
+
+
+def run_folder(cell: Cell, runs: Path) -> Path:
+    """Return the folder of a cell's run: a run that an earlier trainer or method began is not finished by another's."""
+    revisions = "-".join(f"{name}{revision}" for name, revision in _revisions(cell).items())
+    return runs / cell.experiment / f"{cell.name}-{revisions}"
 
 
 def read_results(results: Path) -> list[Result]:
@@ -142,6 +153,9 @@ def _steps(run: Run, trained: list[float]) -> float:
 def _read(file: Path) -> Result:
     try:
         body = json.loads(file.read_text())
-        return Result(Cell(**body.pop("cell")), curve=tuple(body.pop("curve")), **body)
+        cell = Cell(**body.pop("cell"))
+        if cell.method not in METHODS or cell.result_file(file.parent.parent) != file:
+            raise ValueError
+        return Result(cell, curve=tuple(body.pop("curve")), **body)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise RunError(f"{file} is not a result of `popbandits paper run`; remove it, or name another folder") from None
