@@ -25,6 +25,15 @@ def test_a_missing_package_is_named_with_what_to_install(name: str) -> None:
     assert f"pip install '{extra}'" in last
 
 
+@pytest.mark.parametrize(("package", "task"), [("jax", "cnn"), ("optax", "ppo"), ("envpool", "impala")])
+def test_the_papers_tasks_say_so_too(package: str, task: str) -> None:
+    code = f"import sys; sys.modules[{package!r}] = None\nimport popbandits.workloads.{task}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("popbandits._errors.TrainableError")
+    assert "pip install 'popbandits[rl]'" in last
+
+
 def test_the_ray_executor_says_so_too() -> None:
     code = (
         "import sys; sys.modules['ray'] = None\n"

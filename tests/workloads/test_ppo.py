@@ -64,7 +64,7 @@ def test_a_normaliser_of_nothing_stays_as_it_is() -> None:
 def test_all_episodes_may_end_at_once() -> None:
     agent = ppo.BipedalWalker(0)
     agent.envs.step(np.zeros((agent.count, 4), np.float32))
-    agent.fresh = np.ones(agent.count, bool)  # as after a step in which every episode ended
+    agent.over = np.ones(agent.count, bool)  # as after a step in which every episode ended
     agent.step(HPARAMS | {"interval": 2000})
     assert np.isfinite(agent.observations.mean).all()
 
@@ -75,6 +75,32 @@ def test_a_policy_that_has_diverged_is_an_error_and_not_a_hang() -> None:
     agent.weights["policy"][0]["w"][0, 0] = np.nan
     with pytest.raises(pb.TrainableError, match="not finite"):
         agent.step(HPARAMS)
+
+
+def test_a_batch_of_less_than_a_minibatch_is_refused() -> None:
+    with pytest.raises(pb.TrainableError, match="`batch_size >= 128` must hold, a minibatch, but got 100"):
+        ppo.LunarLander(0).step(HPARAMS | {"batch_size": 100})
+
+
+class Pendulum(ppo.PPO):
+    environment = "Pendulum-v1"
+    count = 4
+
+
+@pytest.mark.usefixtures("short")
+def test_actions_are_clipped_to_the_environments_own_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = Pendulum(0)
+    taken = []
+    step = agent.envs.step
+
+    def heard(action: Any) -> Any:
+        taken.append(action)
+        return step(action)
+
+    monkeypatch.setattr(agent.envs, "step", heard)
+    agent.weights["log_std"] = np.full_like(agent.weights["log_std"], 3.0)
+    agent.step(HPARAMS)
+    assert (np.min(taken), np.max(taken)) == (-2.0, 2.0)
 
 
 @pytest.mark.parametrize("task", [ppo.LunarLander, ppo.BipedalWalker, ppo.Hopper, ppo.InvertedDoublePendulum])

@@ -60,8 +60,8 @@ class Failed:
 
     Args:
         task: which.
-        kind: "exception", "result" (not a score), "crash", "hang", "memory", "checkpoint" (damaged) or "storage" (the
-            disk is full or fails, which is no fault of the agent's).
+        kind: "exception", "result" (not a score), "crash", "hang", "memory", "checkpoint" (damaged), "storage" (the
+            disk is full or fails) or "data" (what all learn from is missing): the last two are no fault of the agent's.
         message: one sentence.
         traceback: of user code, where there is one.
     """

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from popbandits._errors import StorageError, TrainingFailedError
+from popbandits._errors import DataError, StorageError, TrainingFailedError
 from popbandits._random import generator
 from popbandits.population import Action, Decision, Event, Population, Report
 from popbandits.run._blame import blame
@@ -121,6 +121,8 @@ class Controller:
         task = outcome.task
         if outcome.kind == "storage":
             raise StorageError(f"a checkpoint could not be written: {outcome.message}; make room and resume")
+        if outcome.kind == "data":  # missing for one, missing for all, however often it is tried
+            raise DataError(f"{outcome.message}; then resume {self._folder.parent}")
         body: dict[str, Any] = {
             "attempt": task.attempt,
             "kind": outcome.kind,

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
-from popbandits._errors import PopbanditsError, RunError
+from popbandits._errors import DataError, PopbanditsError, RunError
 from popbandits.run._blame import blame
 from popbandits.run._checkpoints import beside, damage, seal
 from popbandits.run._executor import Assignment, Done, Failed, Outcome, Task
@@ -82,6 +82,8 @@ def _failed(task: Task, error: Exception) -> Failed:
     text: Any = "".join(traceback.format_exception(error))
     if isinstance(error, _DamagedError):
         return Failed(task, "checkpoint", str(error))
+    if isinstance(error, DataError):
+        return Failed(task, "data", str(error), text)
     if isinstance(error, PopbanditsError):
         return Failed(task, "result", str(error), text)
     if isinstance(error, OSError) and error.errno in _STORAGE:

@@ -154,7 +154,9 @@ class CNN:
         return {"score": self.accuracy(), "steps": float(self.steps)}
 
     def accuracy(self) -> float:
-        """Return the percentage of the images kept apart that are given their label."""
+        """Return the percentage of the images kept apart that are given their label; nan when training has diverged."""
+        if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(self.weights)):
+            return float("nan")  # every image would be given the first label, and be right for a tenth of them
         size = 50
         parts = range(0, len(self.judged), size)
         counts = [right(self.weights, self.judged[i : i + size], self.judged_labels[i : i + size]) for i in parts]

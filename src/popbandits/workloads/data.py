@@ -18,6 +18,7 @@ import tempfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -70,6 +71,12 @@ def load_images(name: str) -> Images:
     file = data_folder() / f"{name}.npz"
     if not file.is_file():
         raise DataError(f"there is no {name} in {data_folder()}; fetch it with: popbandits data {name}")
+    return _loaded(file, file.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=2)
+def _loaded(file: Path, changed: int) -> Images:  # noqa: ARG001  (part of the key)
+    """Read a file once for all agents of a process, unless it has changed."""
     data, noted = file.read_bytes(), file.with_suffix(".sha256")
     if not noted.is_file() or _digest(data) != noted.read_text().strip():
         raise DataError(f"{file} is damaged: its hash is not the one it was written with; remove it and fetch it again")
@@ -177,7 +184,10 @@ def _png(data: bytes) -> Any:
 def _idx(folder: Path, name: str) -> Any:
     packed, plain = folder / f"{name}.gz", folder / name
     if not packed.is_file() and not plain.is_file():
-        raise DataError(f"there is no {name} (or {name}.gz) in {folder}")
+        raise DataError(
+            f"there is no {name} (or {name}.gz) in {folder}; "
+            "install Debian's package dataset-fashion-mnist, or name a folder with --from"
+        )
     try:
         data = gzip.decompress(packed.read_bytes()) if packed.is_file() else plain.read_bytes()
     except (OSError, EOFError, zlib.error):

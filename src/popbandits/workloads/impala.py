@@ -212,23 +212,25 @@ class IMPALA:
         """Start every game anew."""
         self.now, _ = self.envs.reset()
         self.so_far = np.zeros(ENVIRONMENTS)
-        self.fresh = np.zeros(ENVIRONMENTS, bool)
+        self.over = np.zeros(ENVIRONMENTS, bool)
 
     def _play(self, actors: Any) -> list[dict[str, Any]]:
         """Return an unroll that the actors played, one row for each step of all environments."""
         rows: list[dict[str, Any]] = []
         for _ in range(UNROLL):
             logits = np.asarray(act(actors, self.lens, self.now)[0])
+            if not np.isfinite(logits).all():
+                raise TrainableError("the policy is not finite: training has diverged")
             action = (logits + self.rng.gumbel(size=logits.shape)).argmax(-1)
             log_policy = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
-            row = {"observation": self.now, "action": action.astype(np.int32), "real": ~self.fresh}
+            row = {"observation": self.now, "action": action.astype(np.int32), "real": ~self.over}
             row["log_policy"] = np.take_along_axis(log_policy, action[:, None], axis=-1)[:, 0]
             self.now, row["reward"], terminated, truncated, info = self.envs.step(row["action"])
             raw = info.get("reward", row["reward"])
             row["reward"] = np.float32(self.scale) * row["reward"]
             row["discount"] = (DISCOUNT * ~terminated).astype(np.float32)
             self._count(raw, info.get("terminated", terminated) | truncated, row["real"])
-            self.fresh = terminated | truncated
+            self.over = terminated | truncated
             rows.append(row)
         return rows
 

@@ -161,6 +161,7 @@ class PPO:
         if len(seen.shape) != 1 or len(acted.shape) != 1:
             raise TrainableError(f"PPO needs observations and actions that are vectors; {self.environment} has others")
         size, actions = seen.shape[0], acted.shape[0]
+        self.lowest, self.highest = acted.low, acted.high
         self.weights: Any = init_weights(self.rng, size, actions)
         self.moments: Any = optimiser.init(self.weights)
         self.observations, self.returns = Normaliser(size), Normaliser(1)
@@ -170,6 +171,8 @@ class PPO:
 
     def step(self, hparams: Hparams) -> dict[str, float]:
         """Train 50,000 environment steps, or `interval`; the score is the mean return of the last 100 episodes."""
+        if hparams["batch_size"] < MINIBATCH:
+            raise TrainableError(f"`batch_size >= {MINIBATCH}` must hold, a minibatch, but got {hparams['batch_size']}")
         self.goal += hparams.get("interval", INTERVAL)
         while self.steps < self.goal:
             self._collect()
@@ -183,7 +186,7 @@ class PPO:
         self.now, _ = self.envs.reset()
         self.so_far = np.zeros(self.count)
         self.discounted = np.zeros(self.count)
-        self.fresh = np.zeros(self.count, bool)
+        self.over = np.zeros(self.count, bool)
         self.rollout: list[dict[str, Any]] = []
         self.size = 0
 
@@ -196,8 +199,8 @@ class PPO:
             raise TrainableError("the policy's actions are not finite: training has diverged")  # Box2D would hang
         log_std = self.weights["log_std"]
         action = mean + np.exp(log_std) * self.rng.standard_normal(mean.shape, dtype=np.float32)
-        self.now, reward, terminated, truncated, _ = self.envs.step(np.clip(action, -1, 1).astype(np.float32))
-        real = ~self.fresh  # EnvPool spends the step after an episode's end on the reset: it is no step of the agent
+        self.now, reward, terminated, truncated, _ = self.envs.step(np.clip(action, self.lowest, self.highest))
+        real = ~self.over  # EnvPool spends the step after an episode's end on the reset: it is no step of the agent
         ended = terminated | truncated
         self.so_far += reward * real
         self.discounted = self.discounted * DISCOUNT + reward
@@ -218,7 +221,7 @@ class PPO:
         for i in np.flatnonzero(ended):
             self.episodes.append(float(self.so_far[i]))
             self.so_far[i] = self.discounted[i] = 0.0
-        self.fresh = ended
+        self.over = ended
         taken = int(np.count_nonzero(real))
         self.steps += taken
         self.size += taken
