@@ -197,7 +197,7 @@ def show() -> Iterator[str]:
             n = min(len(one) for one in regrets.values())  # the same seeds for all: problems differ in difficulty
             row = {s: Cell(s, problem, tuple(one[:n])) for s, one in regrets.items()}
             best = min(row, key=lambda s: row[s].mean)
-            texts = [_text(row.get(s), s == best, row["pb2"] if table.paired else None) for s in there]
+            texts = [_text(row.get(s), s == best, row.get("pb2") if table.paired else None) for s in there]
             ratios = [f"{row['pb2'].mean / row[p].mean:.2f}" if {"pb2", p} <= set(row) else "" for p in peers]
             yield f"| {problem} | {n} | " + " | ".join([*texts, *ratios]) + " |"
         yield ""
