@@ -14,7 +14,7 @@ from popbandits.paper._figures import curves
 from popbandits.paper._results import run_folder
 from popbandits.population import Population
 from popbandits.run import start
-from popbandits.workloads import impala, ppo
+from popbandits.workloads import cnn, impala, ppo
 from tests.drive import Interrupt
 
 SMALL = 0.02  # of the budget: intervals of 1,000 steps
@@ -103,6 +103,12 @@ def test_budgets_are_equal_at_the_papers_own_sizes(experiment: Experiment, metho
                 if agent in population.training:
                     population.tell(agent, np.nan if rng.random() < lost else rng.standard_normal())
         assert len(population.history) == size * experiment.intervals
+
+
+def test_an_interval_is_what_the_tasks_themselves_train() -> None:
+    assert {EXPERIMENTS[name].interval for name in ("table1", "robustness", "scaling")} == {ppo.INTERVAL}
+    assert EXPERIMENTS["impala"].interval == impala.Breakout.interval == impala.SpaceInvaders.interval
+    assert EXPERIMENTS["cifar10"].interval == cnn.PASSES * cnn.CIFAR10.images
 
 
 def test_impala_trains_in_every_interval() -> None:

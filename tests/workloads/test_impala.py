@@ -126,4 +126,4 @@ def test_every_task_trains_and_counts_its_steps(name: str) -> None:
 def test_it_learns_to_balance() -> None:
     agent = impala.CartPole(0)
     scores = [agent.step(HPARAMS | {"interval": 50_000})["score"] for _ in range(4)]
-    assert max(scores) > 100 > 22 * 2  # random play scores 22
+    assert max(scores) > 150  # random play scores 22; two seeds tried had 198 and 234 by then
