@@ -78,6 +78,7 @@ def run_cell(
         file.parent.mkdir(parents=True, exist_ok=True)
         beside = file.with_suffix(".new")
         beside.touch()
+        beside.unlink()
     except OSError as error:
         raise RunError(f"no result can be written to {file.parent} ({error.strerror}); name another folder") from None
     folder = run_folder(cell, runs)

@@ -1,8 +1,8 @@
 """Scouts: agents that try what lies outside the regions, so that an optimum which moved away is found again.
 
 A scout takes the best of a few random points of the whole space: by expected improvement over the best hparams just
-used, not by the upper confidence bound. A scout that fails is replaced after one interval, so how far it fails does not
-count; but it is wasted, and a bold bound returns again and again to where intervals were seen to be lost.
+used, not by the upper confidence bound. One that fails costs its own interval and no more, so how far it fails does not
+count; but the interval is wasted, and a bold bound returns again and again to where intervals were seen to be lost.
 
 It keeps its weights unless it is lost. Weights differ in what they can become, which no score tells beforehand: when
 every scout copied the leader, all agents soon had one ancestor, and where that got stuck they were stuck together.
