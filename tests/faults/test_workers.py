@@ -84,10 +84,10 @@ def test_an_agent_that_never_succeeds_is_replaced_from_a_donor(tmp_path: Path, w
     assert len(done.failures) == 3
     assert done.finished
     assert len(done.history) == 24
-    lost = [entry for entry in done.entries if entry.kind == "report" and entry.score != entry.score]
-    (row,) = np.flatnonzero((done.history.agent == lost[0].agent) & (done.history.interval == lost[0].interval + 1))
-    assert len(lost) == 1
-    assert done.history.donor[row] != lost[0].agent
+    history = done.history
+    (lost,) = np.flatnonzero(np.isnan(history.score))
+    (after,) = np.flatnonzero((history.agent == history.agent[lost]) & (history.interval == history.interval[lost] + 1))
+    assert history.donor[after] != history.agent[lost]
     assert sound(done.directory)
 
 
