@@ -131,7 +131,6 @@ TABLES: dict[str, Table] = {
         ["uniform", "ray", "pb2"],
         [name for name in FAMILIES if name != "mixed"],  # it knows no Choice
         4,
-        20,
     ),
 }
 
