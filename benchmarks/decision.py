@@ -91,7 +91,7 @@ def growth() -> None:
 def fit_cost() -> None:
     """Print the fit at n = 1,000 in units of one Cholesky factorisation plus inverse."""
     view = view_of(population_with_past(pb.PB2(), size=8, rows=1000))
-    evidence = finished(view, 1000)
+    evidence = finished(view, 1000, centred=True)
     kernel = Kernel((False,) * DIM, lineage=True)
     theta = fit(kernel, evidence.rows, evidence.y)
     K = kernel.observed(theta, evidence.rows, evidence.rows)

@@ -37,6 +37,12 @@ def _dice() -> Strategy:
     return DicePB2()
 
 
+def _calm() -> Strategy:
+    from benchmarks._calm import CalmPB2
+
+    return CalmPB2()
+
+
 def _exp3() -> Strategy:
     from benchmarks._exp3 import MixPB2
 
@@ -53,10 +59,13 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "pb2": pb.PB2,
     "paper + lineage noise": lambda: pb.PB2.paper(lineage_noise=True),
     "paper + region": lambda: pb.PB2.paper(trust_region=True),
+    "paper + fading gains": lambda: pb.PB2.paper(fading_gains=True),
     "paper + middle": lambda: pb.PB2.paper(explore="middle"),
     "paper + beta 9": lambda: pb.PB2.paper(beta=9.0),
     "pb2 - lineage noise": lambda: pb.PB2(lineage_noise=False),
     "pb2 - region": lambda: pb.PB2(trust_region=False),
+    "pb2 - fading gains": lambda: pb.PB2(fading_gains=False),
+    "pb2 - surprise": _calm,
     "pb2 - middle": lambda: pb.PB2(explore="copied"),
     "pb2 - beta 9": lambda: pb.PB2(beta="paper"),
     "pb2 + common effect": lambda: pb.PB2(common_effect=True),

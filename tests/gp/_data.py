@@ -27,6 +27,7 @@ def random_theta(rng: np.random.Generator, kernel: Kernel) -> Theta:
         noise=float(np.exp(rng.normal(-1, 0.5))),
         common=float(np.exp(rng.normal(-1, 0.5))) if kernel.common else 0.0,
         mix=float(rng.uniform(0.1, 0.9)) if kernel.mixed else 0.5,
+        fade=float(rng.normal(0, 0.1)) if kernel.fading else 0.0,
     )
 
 

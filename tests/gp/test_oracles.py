@@ -19,6 +19,8 @@ KERNELS = [
     Kernel((False, True, False), common=True, lineage=True),
     Kernel((True, True), common=True),
     Kernel((False, True), omega=0.3),
+    Kernel((False, False), lineage=True, fading=True),
+    Kernel((False, True), fading=True),
 ]
 seeds = st.integers(0, 10**6)
 

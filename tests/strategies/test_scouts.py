@@ -8,7 +8,7 @@ from popbandits._random import generator
 from popbandits.bandit import ExpectedImprovement, UpperConfidenceBound
 from popbandits.gp import Kernel, Posterior, Rows, Theta
 from popbandits.population import Population, View
-from popbandits.strategies._scouts import most_promising, scouted_point
+from popbandits.strategies._scouts import SCOUTED, most_promising, scouted_point
 
 KERNEL, THETA = Kernel((False,)), Theta(1.0, (0.01,), 0.0, 1e-4)
 
@@ -41,13 +41,13 @@ def test_a_scout_does_not_return_to_a_known_loss_because_little_is_known_there()
     assert most_promising(view, unknown, 2.0, posterior) == pytest.approx(unknown[1])
 
 
-def test_a_scout_tries_that_of_its_four_points_from_which_most_improvement_is_expected() -> None:
+def test_a_scout_tries_that_of_its_points_from_which_most_improvement_is_expected() -> None:
     view = seen([1.0, 2.0, 3.0, 4.0])
     posterior = belief([0.1, 0.5, 0.9], [-1.0, 0.5, 1.0])
     best = float(posterior.mean(view.history.points, 2.0).max())
     for agent in range(4):
         rng = generator(0, "scout", 1, agent)
-        points = np.array([view.space.encode(view.space.sample(rng)) for _ in range(4)])
+        points = np.array([view.space.encode(view.space.sample(rng)) for _ in range(SCOUTED)])
         worth = ExpectedImprovement(best)(*posterior.mean_and_deviation(points, 2.0))
         found = scouted_point(view, agent, 2.0, posterior)
         assert found.tolist() == points[int(np.argmax(worth))].tolist()

@@ -1,4 +1,4 @@
-"""The time-varying Gaussian process: kernel, noise, fit, block length, posterior; each knows as little as it can."""
+"""The time-varying Gaussian process: kernel, noise, fit, block length, surprise, posterior; each on its own."""
 
 from popbandits.gp._fit import Priors, fit, log_likelihood, pack, unpack
 from popbandits.gp._kernel import Kernel, Theta
@@ -6,6 +6,7 @@ from popbandits.gp._noise import noise_pattern
 from popbandits.gp._posterior import Posterior
 from popbandits.gp._rows import Rows
 from popbandits.gp._scale import standardise
+from popbandits.gp._surprise import surprise
 from popbandits.gp._threads import one_blas_thread
 from popbandits.gp._window import block_length
 
@@ -22,5 +23,6 @@ __all__ = [
     "one_blas_thread",
     "pack",
     "standardise",
+    "surprise",
     "unpack",
 ]

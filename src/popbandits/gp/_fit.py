@@ -2,10 +2,10 @@
 
 The parameters are learned as one vector z without units:
 
-    z = (log s², log ℓ_1 … log ℓ_d, log(−log(1−ω)), log σ², log s_c², logit λ)
+    z = (log s², log ℓ_1 … log ℓ_d, log(−log(1−ω)), log σ², log s_c², logit λ, κ)
 
-where the last two, and ω when it is fixed, are there only if the kernel has them. Improvements come in standardised, so
-the priors need no scale of their own.
+where the last three are there only if the kernel has them, and ω unless it is fixed. Improvements come in standardised,
+so the priors need no scale of their own.
 """
 
 import math
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from popbandits._types import Floats
-from popbandits.gp._kernel import Kernel, Theta, blend
+from popbandits.gp._kernel import FADED, Kernel, Theta, amplitude, blend
 from popbandits.gp._linalg import cholesky, inverse_lower, solve_lower
 from popbandits.gp._noise import noise_pattern
 from popbandits.gp._rows import Rows
@@ -40,6 +40,7 @@ class Priors:
     noise: tuple[float, float] = (math.log(0.3), 1.5)
     common: tuple[float, float] = (0.0, 1.5)
     mix: tuple[float, float] = (0.0, 1.0)
+    fade: tuple[float, float] = (0.0, 0.1)
 
     def vectors(self, kernel: Kernel) -> tuple[Floats, Floats]:
         """Return the means and deviations in the order of z."""
@@ -50,6 +51,7 @@ class Priors:
         parts += [self.noise]
         parts += [self.common] if kernel.common else []
         parts += [self.mix] if kernel.mixed else []
+        parts += [self.fade] if kernel.fading else []
         means, deviations = np.array(parts).T
         return means, deviations
 
@@ -64,6 +66,8 @@ def pack(kernel: Kernel, theta: Theta) -> Floats:
         z.append(math.log(theta.common))
     if kernel.mixed:
         z.append(math.log(theta.mix) - math.log1p(-theta.mix))
+    if kernel.fading:
+        z.append(theta.fade)
     return np.array(z)
 
 
@@ -76,7 +80,8 @@ def unpack(kernel: Kernel, z: Floats) -> Theta:
     noise = math.exp(next(values))
     common = math.exp(next(values)) if kernel.common else 0.0
     mix = 1.0 / (1.0 + math.exp(-next(values))) if kernel.mixed else 0.5
-    return Theta(signal, lengthscales, omega, noise, common, mix)
+    fade = next(values) if kernel.fading else 0.0
+    return Theta(signal, lengthscales, omega, noise, common, mix, fade)
 
 
 def log_likelihood(kernel: Kernel, theta: Theta, rows: Rows, y: Floats) -> float:
@@ -162,24 +167,13 @@ class Likelihood:
         """Return log p(y) and its gradient in z; (−inf, zeros) where the covariance is singular."""
         kernel, n = self.kernel, len(self.y)
         theta = unpack(kernel, z)
-        a = self.x / np.array(theta.lengthscales)
-        half_norms = 0.5 * np.einsum("ij,ij->i", a, a)
-        ones = np.ones(n)
-        # −½|a_i − a_j|² as one matrix product. One exponential serves space and time unless there are Choices.
-        k_x = np.column_stack([a, half_norms, ones]) @ np.column_stack([a, -ones, -half_norms]).T
-        decay = np.multiply(self.gaps, -theta.rate)
-        decay += math.log(theta.signal)
-        if self.agree is None:
-            k_x += decay
-            signal = np.exp(k_x, out=k_x)
-        else:
-            np.exp(k_x, out=k_x)
-            np.exp(decay, out=decay)
-            signal = decay * (blend(theta.mix, k_x, self.agree) if kernel.n_numeric else self.agree)
+        parts = self._parts(theta)
         K = np.multiply(self.noise, theta.noise)
-        K += signal
+        K += parts.signal
         if self.together is not None:
             K += theta.common * self.together
+        if parts.level is not None:
+            K += parts.level
         K.flat[:: n + 1] += _JITTER * theta.signal
         L = cholesky(K)
         if L is None:
@@ -195,10 +189,35 @@ class Likelihood:
         lower *= 2.0
         W -= lower
         W.flat[:: n + 1] += diagonal
-        G = W * signal
+        return value, self._gradient(theta, parts, W)
+
+    def _parts(self, theta: Theta) -> "_Parts":
+        a = self.x / np.array(theta.lengthscales)
+        half_norms = 0.5 * np.einsum("ij,ij->i", a, a)
+        ones = np.ones(len(a))
+        # −½|a_i − a_j|² as one matrix product. One exponential serves space and time unless there are Choices.
+        k_x = np.column_stack([a, half_norms, ones]) @ np.column_stack([a, -ones, -half_norms]).T
+        decay = np.multiply(self.gaps, -theta.rate)
+        decay += math.log(theta.signal)
+        level = None
+        if self.kernel.fading:
+            size = amplitude(theta, self.rows.t)
+            decay += np.log(size)[:, None] + np.log(size)[None, :]
+            level = np.outer(size, size)
+        if self.agree is None:
+            k_x += decay
+            return _Parts(a, k_x, decay, np.exp(k_x, out=k_x), level)
+        np.exp(k_x, out=k_x)
+        np.exp(decay, out=decay)
+        signal = decay * (blend(theta.mix, k_x, self.agree) if self.kernel.n_numeric else self.agree)
+        return _Parts(a, k_x, decay, signal, level)
+
+    def _gradient(self, theta: Theta, parts: "_Parts", W: Floats) -> Floats:
+        kernel, a = self.kernel, parts.a
+        G = W * parts.signal
         gradient = [0.5 * float(G.sum())]
         if kernel.n_numeric:
-            H = G if self.agree is None else W * decay * k_x * self._sum_share(theta)
+            H = G if self.agree is None else W * parts.decay * parts.k_x * self._sum_share(theta)
             along = a**2
             sums = H.sum(axis=1) @ along + H.sum(axis=0) @ along - 2.0 * np.einsum("ij,ij->j", a, H @ a)
             gradient += (0.5 * sums).tolist()
@@ -209,17 +228,40 @@ class Likelihood:
             gradient.append(0.5 * theta.common * float(np.vdot(W, self.together)))
         if kernel.mixed:
             assert self.agree is not None
-            change = k_x * self.agree - 0.5 * (k_x + self.agree)
-            gradient.append(0.5 * theta.mix * (1.0 - theta.mix) * float(np.vdot(W * decay, change)))
+            change = parts.k_x * self.agree - 0.5 * (parts.k_x + self.agree)
+            gradient.append(0.5 * theta.mix * (1.0 - theta.mix) * float(np.vdot(W * parts.decay, change)))
+        if parts.level is not None:
+            G += W * parts.level
+            moving = np.where(np.abs(theta.fade * self.rows.t) < FADED, self.rows.t, 0.0)
+            gradient.append(-0.5 * float((G.sum(axis=0) + G.sum(axis=1)) @ moving))
         # The jitter grows with s², so its share of the diagonal belongs to the first component.
         gradient[0] += 0.5 * _JITTER * theta.signal * float(np.trace(W))
-        return value, np.array(gradient)
+        return np.array(gradient)
 
     def _sum_share(self, theta: Theta) -> Floats | float:
         """Return d k_h / d k_x."""
         if not self.kernel.mixed or self.agree is None:
             return 1.0
         return (1.0 - theta.mix) * 0.5 + theta.mix * self.agree
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What the covariance is made of at one z; matrices are n x n.
+
+    Args:
+        a: numeric coordinates in lengthscales, n x d.
+        k_x: the kernel over them; where there is no Choice, the same as signal.
+        decay: s² times what time does to the signal; its logarithm where there is no Choice.
+        signal: all of k.
+        level: the covariance of the level of gains, if there is one.
+    """
+
+    a: Floats
+    k_x: Floats
+    decay: Floats
+    signal: Floats
+    level: Floats | None
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,25 @@
 """The kernel of section 4.1 of the paper, with Choice.
 
-k((t,x), (t',x')) = s² · k_h(x, x') · (1−ω)^{|t−t'|/2}
+k((t,x), (t',x')) = s² · k_h(x, x') · (1−ω)^{|t−t'|/2} · a(t) a(t')
 
     k_x = exp(−½ Σ_j (x_j − x'_j)² / ℓ_j²)            over numeric coordinates
     k_c = the share of Choice coordinates that agree   over Choice coordinates
     k_h = k_x, or k_c, or with both kinds (1−λ)(k_x + k_c)/2 + λ k_x k_c     (CoCaBO, scaled to k_h(x, x) = 1)
+    a   = exp(−κ t) when gains fade, else 1
 
     s²  signal   variance of the improvement that hparams explain
     ℓ   lengthscales, one for each numeric coordinate, in units of the cube
     ω   omega    how fast the function forgets: 0 never (GP-UCB), 1 every interval is new
     λ   mix      product (1) or sum (0) of the two kinds
+    κ   fade     how fast gains fade from interval to interval; negative where they grow
 
-and the covariance of what is observed, y = h(t) + f_t(x) + noise:
+and the covariance of what is observed, y = h(t) + a(t) m + f_t(x) + noise:
 
-    K = k + s_c² [t = t'] + σ² N       s_c² common: an effect shared by all agents in an interval; N from _noise
+    K = k + s_c² [t = t'] + a(t) a(t') + σ² N
+
+    s_c² common  an effect shared by all agents in an interval
+    m ~ N(0, 1)  the level of gains, there when they fade
+    N            from _noise
 """
 
 import math
@@ -24,6 +30,9 @@ import numpy as np
 from popbandits._types import Floats
 from popbandits.gp._noise import noise_pattern
 from popbandits.gp._rows import Rows
+
+FADED = 20.0
+"""The logarithm of a(t) is cut here, so that runs of thousands of intervals stay finite."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +45,7 @@ class Theta:
     noise: float
     common: float = 0.0
     mix: float = 0.5
+    fade: float = 0.0
 
     @property
     def rate(self) -> float:
@@ -52,12 +62,14 @@ class Kernel:
         common: whether all agents share an effect in each interval.
         lineage: whether the noise is that of scores, shared along the lineage, or independent in each row.
         omega: None to learn ω, or the value it is fixed at.
+        fading: whether gains fade with time, from a level that is learned; if not, improvements come in centred.
     """
 
     is_choice: tuple[bool, ...]
     common: bool = False
     lineage: bool = False
     omega: float | None = None
+    fading: bool = False
 
     @property
     def n_numeric(self) -> int:
@@ -92,7 +104,13 @@ class Kernel:
         gaps = np.abs(t[:, None] - np.atleast_1d(r)[None, :])
         decay = np.exp(-theta.rate * gaps) if theta.omega < 1 else (gaps == 0).astype(float)
         k *= theta.signal * decay
+        if self.fading:
+            k *= amplitude(theta, t)[:, None] * amplitude(theta, r)[None, :]
         return k
+
+    def variance(self, theta: Theta, t: float) -> float:
+        """Return k of a point with itself in interval t."""
+        return theta.signal * (float(amplitude(theta, t)[0]) ** 2 if self.fading else 1.0)
 
     def numeric_part(self, theta: Theta, u: Floats, v: Floats) -> Floats:
         """Return k_x, n x m."""
@@ -105,8 +123,16 @@ class Kernel:
         K = self.signal(theta, a.u, a.t, b.u, b.t)
         if self.common:
             K += theta.common * (a.t[:, None] == b.t[None, :])
+        if self.fading:
+            K += amplitude(theta, a.t)[:, None] * amplitude(theta, b.t)[None, :]
         K += theta.noise * noise_pattern(a, b, lineage=self.lineage)
         return K
+
+
+def amplitude(theta: Theta, t: Floats | float) -> Floats:
+    """Return a(t), the size of gains in interval t relative to the beginning, within numbers' reach. Length n."""
+    faded: Floats = np.exp(-np.clip(theta.fade * np.atleast_1d(t), -FADED, FADED))
+    return faded
 
 
 def blend(mix: float, k_x: Floats, k_c: Floats) -> Floats:

@@ -4,8 +4,8 @@
     deviation  given also every row still in training      σ_{t,b} of equation 7
 
 A row in training changes the deviation and not the mean, whatever its outcome will be, so it is conditioned on by one
-more row of the Cholesky factor: O(n²), parameters unchanged. f is the function of the hparams alone: neither the
-effect that all agents share in an interval nor the noise is part of what is predicted.
+more row of the Cholesky factor: O(n²), parameters unchanged. f is the function of the hparams alone: neither the level
+of gains, nor the effect that all agents share in an interval, nor the noise is part of what is predicted.
 """
 
 from dataclasses import dataclass, replace
@@ -16,6 +16,8 @@ from popbandits._types import Floats, Ints
 from popbandits.gp._kernel import Kernel, Theta, blend
 from popbandits.gp._linalg import jittered_cholesky, solve_lower
 from popbandits.gp._rows import Rows
+
+_FLOOR = 1e-12  # of the variance, relative to the prior's
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class Posterior:
         """Return the mean and the deviation of f at the points u (m x D) in interval t, each of length m."""
         k = self._cross(u, t)
         half = solve_lower(self.L, self._conditioned(k))
-        return k[: len(self.alpha)].T @ self.alpha, np.sqrt(self._variance(half))
+        return k[: len(self.alpha)].T @ self.alpha, np.sqrt(self._variance(half, t))
 
     def halves(self, u: Floats, t: float, known: Floats | None = None) -> Floats:
         """Return L⁻¹ k for the points u (m x D), (n + p) x m; their squares' sums are what the variance has lost.
@@ -100,9 +102,9 @@ class Posterior:
         k -= self.L[old:, :old] @ known
         return np.concatenate([known, solve_lower(self.L[old:, old:], k)])
 
-    def deviation(self, halves: Floats) -> Floats:
-        """Return the deviation of f at points from their halves, length m."""
-        return np.sqrt(self._variance(halves))
+    def deviation(self, halves: Floats, t: float) -> Floats:
+        """Return the deviation of f in interval t at points from their halves, length m."""
+        return np.sqrt(self._variance(halves, t))
 
     def covariance(self, u: Floats, t: float) -> Floats:
         """Return the covariance of f at the points u (m x D) in interval t, m x m."""
@@ -120,7 +122,7 @@ class Posterior:
         k = self._cross(u, t)
         half = solve_lower(self.L, self._conditioned(k))
         weights = solve_lower(self.L, half, transposed=True)
-        variance = self._variance(half)
+        variance = self._variance(half, t)
         deviation = np.sqrt(variance)
         mean = k[: len(self.alpha)].T @ self.alpha
         slope = self._sensitive(u, k)
@@ -139,16 +141,13 @@ class Posterior:
             full[:, numeric] = pull / squares
             grads.append(full)
         d_deviation = -grads[1] / deviation[:, None]
-        d_deviation[variance <= self._floor] = 0.0
+        d_deviation[variance <= _FLOOR * self.kernel.variance(self.theta, t)] = 0.0
         return mean, deviation, grads[0], d_deviation
 
-    @property
-    def _floor(self) -> float:
-        return 1e-12 * self.theta.signal
-
-    def _variance(self, half: Floats) -> Floats:
+    def _variance(self, half: Floats, t: float) -> Floats:
         lost: Floats = np.einsum("ij,ij->j", half, half)
-        return np.maximum(self.theta.signal - lost, self._floor)
+        prior = self.kernel.variance(self.theta, t)
+        return np.maximum(prior - lost, _FLOOR * prior)
 
     def _conditioned(self, by_row: Floats) -> Floats:
         """Return the part of an array by row that belongs to the rows the deviation is conditioned on."""

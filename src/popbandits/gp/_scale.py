@@ -1,4 +1,4 @@
-"""Improvements without units: centred, scaled, and with tails that cannot lead the fit astray.
+"""Improvements without units: scaled, if asked centred, and with tails that cannot lead the fit astray.
 
 Returns of RL agents have heavy tails: one agent that falls over, or one that solves the task, outweighs all the rest in
 a mean and a variance. Values further than five robust deviations from the median are pulled in to five.
@@ -11,11 +11,12 @@ from popbandits._types import Floats
 _REACH = 5.0
 
 
-def standardise(y: Floats) -> tuple[Floats, float]:
-    """Return finite numbers with mean 0 and deviation 1, tails pulled in, and the unit they are in now.
+def standardise(y: Floats, *, centred: bool = True) -> tuple[Floats, float]:
+    """Return finite numbers with tails pulled in, and the unit they are in now.
 
     Args:
         y: improvements, n.
+        centred: whether to bring them to mean 0 and deviation 1; if not, zero stays and the mean square is 1.
 
     Returns:
         (y', unit), where y' · unit is y up to a constant and the tails. Constant numbers become zeros, unit 1.
@@ -27,8 +28,9 @@ def standardise(y: Floats) -> tuple[Floats, float]:
     # More than half of the values equal: the median deviation says nothing, so nothing is pulled in.
     tame = np.clip(y, centre - _REACH * spread, centre + _REACH * spread) if spread > 0 else y
     with np.errstate(over="ignore", invalid="ignore"):
-        unit = float(np.std(tame))
         off = tame - np.mean(tame)
-    if not np.isfinite(unit) or unit <= 1e-12 * max(1e-300, float(np.abs(tame).max())):
+        spread = float(np.std(tame))
+        unit = spread if centred else float(np.sqrt(np.mean(tame**2)))
+    if not np.isfinite(unit) or spread <= 1e-12 * max(1e-300, float(np.abs(tame).max())):
         return np.zeros_like(y), 1.0
-    return off / unit, unit
+    return (off if centred else tame) / unit, unit

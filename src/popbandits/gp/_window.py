@@ -33,8 +33,8 @@ def block_length(kernel: Kernel, theta: Theta, rows: Rows, y: Floats) -> int:
     if len(windows) <= 1:
         return n
     K = kernel.observed(theta, rows, rows)
-    both = _cumulative(K, y)
-    given = _cumulative(K[newest:, newest:], y[newest:])
+    both = cumulative(K, y)
+    given = cumulative(K[newest:, newest:], y[newest:])
     if both is None or given is None:
         return n
     evidence = both[windows - 1] - given[windows - newest - 1]
@@ -42,7 +42,7 @@ def block_length(kernel: Kernel, theta: Theta, rows: Rows, y: Floats) -> int:
     return int(windows[best]) if evidence[best] > evidence[-1] + _FORGET else n
 
 
-def _cumulative(K: Floats, y: Floats) -> Floats | None:
+def cumulative(K: Floats, y: Floats) -> Floats | None:
     """Return log p(y_1 … y_k) for every k, up to the constant that is the same for every question. Length n."""
     L, _ = jittered_cholesky(K)
     if L is None:

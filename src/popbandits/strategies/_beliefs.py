@@ -24,13 +24,15 @@ class Beliefs:
     Args:
         omega: how fast the past is forgotten: 0 never, 1 at once.
         lengthscales: for each numeric hyperparameter, how far it must move, in parts of its range, to matter.
-        signal: the deviation, in scores, of the gain in an interval that hparams explain.
+        signal: the deviation, in scores, of the gain in the next interval that hparams explain.
         noise: the deviation, in scores, of the error of a score.
         common: the deviation, in scores, of the gain that all agents share in an interval.
         edge: the probability, as the model sees it, that a choice is better than a random one, over recent choices; 0.5
             is chance, None is no choice yet.
         region: the mean side, over numeric hyperparameters, of the boxes that were searched, in parts of the range.
         rows, block: reports that the model was fitted to, and the newest of them that it then believed.
+        fade: κ: gains shrink to exp(−κ) of their size from interval to interval; 0 where they do not fade.
+        surprises: how often what had been learned suddenly failed, and all but the best were sent elsewhere.
         fallbacks: how often a point had to be drawn because the model could not be used.
         warnings: what to know about it, one sentence each.
     """
@@ -44,6 +46,8 @@ class Beliefs:
     region: float
     rows: int
     block: int
+    fade: float
+    surprises: int
     fallbacks: int
     warnings: tuple[str, ...]
 
@@ -61,7 +65,9 @@ def beliefs(notes: Mapping[str, Any], space: Space, size: int) -> Beliefs | None
         return None
     unit = float(notes["unit"])
     numeric = [name for name, choice in zip(space.names, space.is_choice.tolist(), strict=True) if not choice]
+    fade = float(theta.get("fade", 0.0))
     signal, noise, common = (unit * math.sqrt(theta[part]) for part in ("signal", "noise", "common"))
+    signal *= math.exp(-fade * float(notes.get("t", 0)))  # as it is now
     if not notes.get("lineage", True):
         noise /= math.sqrt(2.0)  # independent noise is that of an improvement, which has the errors of two scores
     edge, rows, fallbacks = notes.get("edge"), int(notes["rows"]), int(notes["fallbacks"])
@@ -92,6 +98,8 @@ def beliefs(notes: Mapping[str, Any], space: Space, size: int) -> Beliefs | None
         float(notes.get("region", 1.0)),
         rows,
         int(notes["block"]),
+        fade,
+        int(notes.get("surprises", 0)),
         fallbacks,
         tuple(warnings),
     )

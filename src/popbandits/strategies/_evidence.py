@@ -1,7 +1,9 @@
 """What PB2's model is shown: the newest reports as rows with an improvement, agents in training as rows without.
 
-The first interval of fresh weights has no score before it. All fresh agents began equal, so it tells which of them did
-better than its peers, and no more: their improvements are centred on the mean of the others'.
+The first interval of fresh weights has no score before it, so nobody knows what it gained. To a model that learns the
+level of gains it tells nothing, and it is left out: what suits fresh weights is seldom what suits trained ones. To one
+that takes the level for known it tells which of the fresh agents did better than its peers, and no more: their
+improvements are centred on the mean of the others'.
 """
 
 from collections.abc import Sequence
@@ -23,8 +25,14 @@ class Evidence:
     unit: float
 
 
-def finished(view: View, window: int) -> Evidence:
-    """Return the newest `window` reports that have an improvement. Only these are looked at, however long the run."""
+def finished(view: View, window: int, *, centred: bool) -> Evidence:
+    """Return the newest `window` reports that have an improvement. Only these are looked at, however long the run.
+
+    Args:
+        view: of the population.
+        window: how many reports at most.
+        centred: whether the level of gains is taken for known, and off.
+    """
     history = view.history
     # By age and agent, not by arrival: a decision must not depend on who reported first. Problems change with the
     # training of the weights, so the model's time is their age: a slow agent that copies is as old as its donor.
@@ -33,13 +41,13 @@ def finished(view: View, window: int) -> Evidence:
     fresh = history.before[recent] < 0
     with np.errstate(over="ignore", invalid="ignore"):
         y = np.where(fresh, history.score[recent], history.improvement[recent])
-    known = np.isfinite(y)
+    known = np.isfinite(y) & (centred | ~fresh)
     recent, fresh, y = recent[known], fresh[known], y[known]
     if fresh.any():
         level = float(np.mean(y[~fresh])) if (~fresh).any() else 0.0
         y = np.where(fresh, y - float(np.mean(y[fresh])) + level, y)
     rows = Rows(history.points[recent], history.age[recent].astype(float), recent, history.before[recent])
-    standard, unit = standardise(y)
+    standard, unit = standardise(y, centred=centred)
     return Evidence(rows, standard, unit)
 
 

@@ -1,8 +1,9 @@
 """Population-Based Bandits (PB2): copy the best, and let a time-varying GP bandit choose the hparams.
 
-One decision: rank and copy (`_copying`), gather the evidence (`_evidence`), fit the GP and its block length, let some
-agents scout the whole space (`_scouts`), then choose for one agent after another within its region (`_region`); each
-choice knows of the agents that keep their hparams and of those chosen before.
+One decision: rank, copy and give everyone a role (`_copying`, `_roles`), gather the evidence (`_evidence`), fit the GP
+and its block length, ask whether what was known still holds, let some agents scout the whole space (`_scouts`), then
+choose for one agent after another within its region (`_region`); each choice knows of the agents that keep their
+hparams and of those chosen before.
 """
 
 from collections.abc import Mapping
@@ -15,26 +16,19 @@ from popbandits._errors import OptionError
 from popbandits._random import generator, quasi_random
 from popbandits._types import Floats
 from popbandits.bandit import Box, Request, UpperConfidenceBound, choose_batch, paper_beta, theorem_beta
-from popbandits.gp import Kernel, Posterior, Theta, block_length, fit, one_blas_thread
+from popbandits.gp import Kernel, Posterior, Theta, block_length, fit, one_blas_thread, surprise
 from popbandits.population import Action, Decision, History, View
 from popbandits.space import Space
 from popbandits.strategies._beliefs import edge_over_chance
 from popbandits.strategies._checks import check_number, options
-from popbandits.strategies._copying import (
-    copy_step,
-    draw_donor,
-    keep,
-    next_age,
-    next_interval,
-    spent,
-    start_at_random,
-    stop,
-)
+from popbandits.strategies._copying import keep, next_age, next_interval, spent, start_at_random, stop
 from popbandits.strategies._evidence import Evidence, finished, in_training
 from popbandits.strategies._region import region
-from popbandits.strategies._scouts import is_lost, scouted_point
+from popbandits.strategies._roles import Roles, assign
+from popbandits.strategies._scouts import scouted_point
 
 _INCUMBENTS = 8  # donors whose hparams join a sweep of the whole cube
+_SURPRISED = 1.0  # nats by which the newest interval must be more likely without the past for the past to be given up
 
 
 @options
@@ -45,11 +39,13 @@ class PB2:
     Args:
         quantile: the share of agents replaced after each interval, and the share they copy from.
         explore: who gets new hparams: "copied" agents; "middle", also the worse half of those between the worst and
-            the best, which scout the whole space and keep their weights unless they are far behind; or "all".
+            the best, which scout the whole space and keep their weights unless they are far behind, and all but the
+            best when what was learned suddenly fails; or "all".
         beta: how bold: a number, "paper" (0.2 + max(0, log 0.4 t)) or "theorem" (with the regret guarantee).
         omega: how fast the past is forgotten, from 0 (never) to 1 (at once); None to learn it.
         window: the newest rows the model looks at; bounds the cost of a decision.
         lineage_noise: model the noise of scores, shared along the lineage, instead of independent noise.
+        fading_gains: learn the level of gains and how fast it falls with training, instead of taking their mean for it.
         common_effect: model an effect that all agents share in an interval.
         trust_region: search around hparams that work, the donor's or the agent's own, instead of everywhere.
 
@@ -67,6 +63,7 @@ class PB2:
     omega: float | None = None
     window: int = 1000
     lineage_noise: bool = True
+    fading_gains: bool = True
     common_effect: bool = False
     trust_region: bool = True
 
@@ -84,7 +81,7 @@ class PB2:
 
     @classmethod
     def paper(cls, **given: Any) -> "PB2":
-        """Return the paper's own method: independent noise, no common effect, the whole cube.
+        """Return the paper's own method: independent noise, gains around their mean, the whole cube.
 
         New hparams for copied agents, as its figure 1 has it; `explore="all"` is its algorithm 1 read literally.
         """
@@ -92,6 +89,7 @@ class PB2:
             "explore": "copied",
             "beta": "paper",
             "lineage_noise": False,
+            "fading_gains": False,
             "trust_region": False,
         }
         return cls(**own | given)
@@ -103,44 +101,38 @@ class PB2:
         live = tuple(agent for agent in due if not spent(view, agent))
         if not live:
             return Decision(tuple(stop(agent) for agent in due), view.notes)
-        step = copy_step(view, live, self.quantile)
-        explorers = [agent for agent in live if step.sources[agent] != agent or self.explore == "all" or view.size == 1]
-        # The better half of the middle goes on undisturbed: under noise, one of those may be the best of all.
-        worse_half = step.middle[: len(step.middle) // 2] if self.explore == "middle" and self.quantile else ()
-        scouts = [agent for agent in worse_half if agent in live]
-        donors = {agent: draw_donor(view, agent, step.donors) for agent in scouts}
-        sources = step.sources | {agent: donor for agent, donor in donors.items() if is_lost(view, agent, donor)}
-        movers = [*explorers, *scouts]
-        keepers = [agent for agent in live if agent not in movers]
-        actions = {agent: keep(view, agent) for agent in keepers}
+        roles = assign(view, live, self.quantile, self.explore)
         notes = dict(view.notes)
-        points = np.zeros((len(movers), view.space.dim))
-        if movers and view.space.dim:
-            points, learned = self._choose(view, explorers, scouts, sources, keepers)
+        points = np.zeros((len(roles.movers), view.space.dim))
+        if roles.movers and view.space.dim:
+            roles, points, learned = self._choose(view, roles)
             notes |= learned
-        for agent, point in zip(movers, points, strict=True):
-            actions[agent] = Action(agent, view.space.decode(point), sources[agent])
+        actions = {agent: keep(view, agent) for agent in roles.keepers}
+        for agent, point in zip(roles.movers, points, strict=True):
+            actions[agent] = Action(agent, view.space.decode(point), roles.sources[agent])
         return Decision(tuple(actions.get(agent, stop(agent)) for agent in due), notes)
 
     def _kernel(self, space: Space) -> Kernel:
         return Kernel(
-            tuple(space.is_choice.tolist()), common=self.common_effect, lineage=self.lineage_noise, omega=self.omega
+            tuple(space.is_choice.tolist()),
+            common=self.common_effect,
+            lineage=self.lineage_noise,
+            omega=self.omega,
+            fading=self.fading_gains,
         )
 
     @one_blas_thread()
-    def _choose(
-        self,
-        view: View,
-        explorers: list[int],
-        scouts: list[int],
-        sources: Mapping[int, int | None],
-        keepers: list[int],
-    ) -> tuple[Floats, dict[str, Any]]:
-        """Return a point for each explorer and each scout, m x dim, and what was learned on the way."""
+    def _choose(self, view: View, roles: Roles) -> tuple[Roles, Floats, dict[str, Any]]:
+        """Return the roles in the light of the model, a point for each mover (m x dim), and what was learned."""
         kernel = self._kernel(view.space)
-        evidence = finished(view, self.window)
-        theta = fit(kernel, evidence.rows, evidence.y, start=_warm_start(kernel, view.notes))
+        evidence = self._evidence(view)
+        before = _warm_start(kernel, view.notes)
+        theta = fit(kernel, evidence.rows, evidence.y, start=before)
         block = block_length(kernel, theta, evidence.rows, evidence.y) if len(evidence.rows) else 0
+        surprises = int(view.notes.get("surprises", 0))
+        if self._is_surprised(kernel, before, evidence):
+            block = int((evidence.rows.t == evidence.rows.t[0]).sum())
+            roles, surprises = roles.surprised(), surprises + 1
         posterior = _posterior(kernel, theta, evidence, block)
         fallbacks = int(view.notes.get("fallbacks", 0))
         learned = {
@@ -149,33 +141,35 @@ class PB2:
             "rows": len(evidence.rows),
             "block": block,
             "lineage": self.lineage_noise,
+            "t": max(next_age(view, roles.sources[agent]) for agent in roles.movers),
+            "surprises": surprises,
         }
         if posterior is None:
             drawn = [
                 quasi_random(1, view.space.dim, generator(view.seed, "fallback", next_interval(view, agent), agent))[0]
-                for agent in (*explorers, *scouts)
+                for agent in roles.movers
             ]
-            return np.array(drawn), learned | {"fallbacks": fallbacks + len(drawn)}
+            return roles, np.array(drawn), learned | {"fallbacks": fallbacks + len(drawn)}
         learned |= {"fallbacks": fallbacks}
         known = posterior
-        posterior = posterior.while_training(in_training(view, keepers))
-        before = {agent: -1 if source is None else view.last[source] for agent, source in sources.items()}
+        posterior = posterior.while_training(in_training(view, roles.keepers))
+        begun = {agent: -1 if source is None else view.last[source] for agent, source in roles.sources.items()}
         scouted = []
-        for agent in scouts:
-            t = next_age(view, sources[agent])
+        for agent in roles.scouts:
+            t = next_age(view, roles.sources[agent])
             scouted.append(scouted_point(view, agent, float(t), posterior))
-            row = posterior.rows.another(scouted[-1], float(t), before[agent])
+            row = posterior.rows.another(scouted[-1], float(t), begun[agent])
             posterior = posterior.while_training(row)
-        if not explorers:
-            return np.array(scouted), learned
+        if not roles.explorers:
+            return roles, np.array(scouted), learned
         requests = [
             Request(
-                self._box(view, theta, agent, sources),
-                before[agent],
-                UpperConfidenceBound(self._beta(next_age(view, sources[agent]), view.space.dim)),
+                self._box(view, theta, agent, roles.sources),
+                begun[agent],
+                UpperConfidenceBound(self._beta(next_age(view, roles.sources[agent]), view.space.dim)),
                 generator(view.seed, "sweep", next_interval(view, agent) - 1, agent),
             )
-            for agent in explorers
+            for agent in roles.explorers
         ]
         chosen = choose_batch(posterior, requests, view.space.snap)
         edge = edge_over_chance(known, chosen, requests[0].box.t, view.space, view.seed)
@@ -184,7 +178,16 @@ class PB2:
         if numeric.any():
             sides = [(request.box.upper - request.box.lower)[numeric] for request in requests]
             learned["region"] = float(np.mean(sides))
-        return np.array([*chosen, *scouted]), learned
+        return roles, np.array([*chosen, *scouted]), learned
+
+    def _is_surprised(self, kernel: Kernel, before: Theta | None, evidence: Evidence) -> bool:
+        """Return whether the model, as it was before the newest interval, explains that better without the past."""
+        if self.explore != "middle" or before is None:
+            return False
+        return surprise(kernel, before, evidence.rows, evidence.y) > _SURPRISED
+
+    def _evidence(self, view: View) -> Evidence:
+        return finished(view, self.window, centred=not self.fading_gains)
 
     def _box(self, view: View, theta: Theta, agent: int, sources: Mapping[int, int | None]) -> Box:
         """Return where an agent may look: around the hparams of its weights, or everywhere, from the donors' on."""
@@ -224,13 +227,13 @@ def believed(
     if theta is None:
         return None
     view = View(history.space, size, 1, 0, history.first(reports), (), {}, {})
-    posterior = _posterior(kernel, theta, finished(view, strategy.window), int(notes["block"]))
+    posterior = _posterior(kernel, theta, strategy._evidence(view), int(notes["block"]))
     return None if posterior is None else (posterior, float(notes["unit"]))
 
 
 def _posterior(kernel: Kernel, theta: Theta, evidence: Evidence, block: int) -> Posterior | None:
     y = evidence.y[:block]
-    if block < len(evidence.y):
+    if block < len(evidence.y) and not kernel.fading:
         y = y - y.mean()  # what was forgotten must not set the level
     return Posterior.given(kernel, theta, evidence.rows[:block], y)
 

@@ -17,8 +17,8 @@ from popbandits.gp import Posterior
 from popbandits.population import View
 from popbandits.strategies._copying import next_interval
 
-SCOUTED = 4
-"""Random points of which a scout tries one. More would leave chance less to find."""
+SCOUTED = 3
+"""Random points of which a scout tries one. More would leave chance less to find, fewer would waste its intervals."""
 
 _RECENT, _GOOD = 4, 0.75  # a good interval: the upper quartile of what agents gained in the last four
 

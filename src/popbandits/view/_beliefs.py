@@ -12,7 +12,7 @@ def told(learned: Beliefs) -> Iterator[str]:
     r"""Yield lines for people: what matters, how sure it is, and what to know.
 
     Examples:
-        >>> learned = Beliefs(0.05, {"lr": 0.2}, 2.0, 0.5, 1.0, 0.83, 0.5, 40, 40, 0, ())
+        >>> learned = Beliefs(0.05, {"lr": 0.2}, 2.0, 0.5, 1.0, 0.83, 0.5, 40, 40, 0.0, 0, 0, ())
         >>> print(*told(learned), sep="\n")
         model: gains of an interval differ by ±2 with the hparams, by ±1 with the interval; a score errs by ±0.5
         model: what was learned keeps 97 % of its worth to the next interval; most telling: lr (0.2)
@@ -30,5 +30,7 @@ def told(learned: Beliefs) -> Iterator[str]:
     yield f"model: what was learned keeps {kept:.0f} % of its worth to the next interval{what}"
     sure = "" if learned.edge is None else f"recent choices beat a random one with probability {learned.edge:.2f}, "
     yield f"model: {sure}in boxes of side {learned.region:.2g}; {learned.block} of {learned.rows} reports count"
+    if learned.surprises:
+        yield f"model: what had been learned suddenly failed {learned.surprises} times, and new places were searched"
     for warning in learned.warnings:
         yield f"note: {warning}"
