@@ -184,6 +184,8 @@ def test_results_of_other_options_are_of_another_day_and_show_can_look_earlier(
     other = settings | {"strategy": {"name": "pbt", "options": settings["strategy"]["options"] | {"quantile": 0.5}}}
     old = replace(own[0], settings=other)
     assert not old.current
+    unknown = settings | {"strategy": {"name": "pbt", "options": {"no such option": 1}}}
+    assert not replace(own[0], settings=unknown).current
     assert of_today([old, *own[1:]]) == own[1:]
     assert of_today([old]) == [old]
     assert _summary([old, *own[1:]], 0, None).endswith(f"n={len(own) - 1}, 1 † left out")

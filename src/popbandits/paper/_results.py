@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from popbandits._errors import RunError
+from popbandits._errors import OptionError, RunError
 from popbandits.paper._cells import Cell
 from popbandits.paper._experiments import EXPERIMENTS, METHODS, REVISIONS
 from popbandits.run import Callback, Executor, Run, load, resume, start
-from popbandits.strategies import describe_strategy
+from popbandits.strategies import restore_strategy
 
 _PACKAGES = ("popbandits", "numpy", "scipy", "jax", "optax", "envpool")
 
@@ -46,9 +46,12 @@ class Result:
     @property
     def current(self) -> bool:
         """Whether it was made by the trainer and the method, with its options, as they are now."""
-        options = json.loads(json.dumps(describe_strategy(self.cell.strategy())))
         made_by = {name: self.versions.get(name, "1") for name in ("trainer", "method")}
-        return made_by == _revisions(self.cell) and self.settings["strategy"] == options
+        try:
+            strategy = restore_strategy(self.settings["strategy"])
+        except OptionError:  # one that we do not have, or no longer
+            return False
+        return made_by == _revisions(self.cell) and strategy == self.cell.strategy()
 
 
 def of_today(found: list[Result]) -> list[Result]:

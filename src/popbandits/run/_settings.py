@@ -10,7 +10,7 @@ from popbandits._errors import OptionError, PopbanditsError, RunError
 from popbandits.population import Population, Strategy
 from popbandits.run._trainable import Target
 from popbandits.space import Space, space_from_json, space_to_json
-from popbandits.strategies import describe_strategy, make_strategy
+from popbandits.strategies import describe_strategy, restore_strategy
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Settings:
             return Settings(
                 target=Target(body["target"]["module"], tuple(body["target"]["names"])),
                 space=space_from_json(json.dumps(body["space"])),
-                strategy=make_strategy(body["strategy"]["name"], **body["strategy"]["options"]),
+                strategy=restore_strategy(body["strategy"]),
                 **plain,
             )
         except (KeyError, TypeError, PopbanditsError) as error:

@@ -4,7 +4,7 @@ from popbandits.strategies._asha import ASHA
 from popbandits.strategies._bayes import BayesOpt
 from popbandits.strategies._beliefs import Beliefs, beliefs
 from popbandits.strategies._fixed import FixedSchedule
-from popbandits.strategies._options import describe_strategy, make_strategy
+from popbandits.strategies._options import describe_strategy, make_strategy, restore_strategy
 from popbandits.strategies._pb2 import PB2, believed
 from popbandits.strategies._pbt import PBT
 from popbandits.strategies._random_search import RandomSearch
@@ -21,4 +21,5 @@ __all__ = [
     "believed",
     "describe_strategy",
     "make_strategy",
+    "restore_strategy",
 ]

@@ -1,6 +1,7 @@
 """Strategies by name, for the command line and for settings in files."""
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -23,6 +24,9 @@ _BY_NAME: dict[str, Any] = {
     "bayes": BayesOpt,
     "fixed": FixedSchedule,
 }
+
+_BEFORE: dict[str, dict[str, Any]] = {"pb2": {"fading_gains": False}}
+"""What strategies did before there was an option for it: what a description without the option means."""
 
 
 def make_strategy(name: str, **options: Any) -> Strategy:
@@ -47,8 +51,18 @@ def make_strategy(name: str, **options: Any) -> Strategy:
     return strategy
 
 
+def restore_strategy(described: Mapping[str, Any]) -> Strategy:
+    """Return the strategy that `describe_strategy` described, today or before it had all of today's options.
+
+    Raises:
+        OptionError: for an unknown name or option.
+    """
+    name = str(described["name"])
+    return make_strategy(name, **_BEFORE.get(name, {}) | dict(described["options"]))
+
+
 def describe_strategy(strategy: Strategy) -> dict[str, Any]:
-    """Return the name and all options of a strategy, as plain JSON for `make_strategy(name, **options)`.
+    """Return the name and all options of a strategy, as plain JSON for `restore_strategy`.
 
     Raises:
         OptionError: for a strategy that is not one of ours.
