@@ -44,8 +44,9 @@ class ShrinkingPB2(PB2):
         for action in decision.actions:
             if action.hparams is not None and moved(action, view) and left > LEAST:
                 point = view.space.encode(action.hparams)[None, :]
-                _, deviation = posterior.mean_and_deviation(point, float(next_age(view, action.source)))
-                if deviation[0] < self.share * np.sqrt(posterior.theta.signal):
+                t = float(next_age(view, action.source))
+                _, deviation = posterior.mean_and_deviation(point, t)
+                if deviation[0] < self.share * np.sqrt(posterior.kernel.variance(posterior.theta, t)):
                     left -= 1
                     actions.append(stop(action.agent))
                     continue

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 
 import popbandits as pb
+from benchmarks._digits import OPTIMISERS, Digits
 from popbandits.population import Strategy
 from popbandits.problems import FAMILIES, Cell, GPDraw, Mixed, MovingPeak, Problem, simulate
 
@@ -47,6 +48,10 @@ def _exp3() -> Strategy:
     from benchmarks._exp3 import MixPB2
 
     return MixPB2()
+
+
+def _digits(optimiser: str, seed: int) -> Problem:
+    return Digits((optimiser,), seed)
 
 
 STRATEGIES: dict[str, Callable[[], Strategy]] = {
@@ -82,6 +87,9 @@ PROBLEMS: dict[str, tuple[Callable[[int], Problem], float]] = {
     "peak-10d": (lambda seed: MovingPeak(10, 0.03, seed=seed), 0.5),
     "peak-fast": (lambda seed: MovingPeak(3, 0.1, seed=seed), 0.5),
     "peak-no-noise": (lambda seed: MovingPeak(3, 0.03, seed=seed), 0.0),
+    # Trained for real; 1 is the loss of fresh weights, 0 no loss.
+    "digits": (lambda seed: Digits(seed=seed), 0.0),
+    **{f"digits-{name}": (partial(_digits, name), 0.0) for name in OPTIMISERS},
     # Held out: no choice was made on these. Each differs from those above in its seeds and noise, most in dimension,
     # drift, lengthscale or jumps; the mixed one only in seeds and noise.
     "held-out-4d": (lambda seed: MovingPeak(4, 0.05, seed=seed + 1000), 0.7),
@@ -130,6 +138,12 @@ TABLES: dict[str, Table] = {
     ),
     "categories": Table(
         "A bandit of its own for categories, 4 agents", ["uniform", "pb2", "pb2, TV.EXP3.M"], ["mixed"], 4
+    ),
+    "optimiser": Table(
+        "The optimiser as a Choice, or one alone, 4 agents",
+        ["pbt", "uniform", "pb2"],
+        ["digits", *(f"digits-{name}" for name in OPTIMISERS)],
+        4,
     ),
     "two": Table("2 agents", ["pbt", "uniform", "paper", "pb2"], _SIZED, 2),
     "three": Table("3 agents", ["pbt", "uniform", "paper", "pb2"], _SIZED, 3),

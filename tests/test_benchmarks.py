@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
-from benchmarks import _ray_pb2
+from benchmarks import _digits, _ray_pb2
+from benchmarks._calm import CalmPB2
 from benchmarks._dice import DicePB2
 from benchmarks._exp3 import MixPB2
 from benchmarks.adaptive import ShrinkingPB2
@@ -33,6 +35,35 @@ def test_a_bandit_for_categories_chooses_values_of_the_space() -> None:
     assert len(history) == 24
     copies = [row for row in range(24) if history.donor[row] != history.agent[row] and history.interval[row] > 1]
     assert len({history.hparams(row)["kind"] for row in copies}) > 1
+
+
+def test_pb2_that_nothing_surprises_is_pb2_until_something_does() -> None:
+    problem = MovingPeak(2, 0.0, 8, seed=2)
+    ours, calm = (
+        simulate(problem, strategy, size=8, intervals=12, seed=2, noise=0.3) for strategy in (pb.PB2(), CalmPB2())
+    )
+    assert ours.notes["surprises"] > calm.notes["surprises"] == 0
+    early = ours.history.interval <= 8
+    assert (ours.history.points[early] == calm.history.points[early]).all()
+
+
+def test_the_slope_of_digits_equals_finite_differences_and_each_optimiser_learns() -> None:
+    problem = _digits.Digits()
+    network = problem.fresh()[: _digits._SIZE]
+    images, digits = (part[:20] for part in _digits._images())
+
+    def loss(at: Any) -> float:
+        return -float((digits * _digits._log_softmax(_digits._forward(at, images)[1])).sum(axis=1).mean())
+
+    slope = _digits._slope(network, images, digits)
+    for i in np.random.default_rng(0).integers(0, len(network), 20):
+        off = 1e-5 * np.eye(1, len(network), i)[0]
+        assert slope[i] == pytest.approx((loss(network + off) - loss(network - off)) / 2e-5, abs=1e-7)
+    for optimiser, rate in (("sgd", 0.3), ("momentum", 0.05), ("adam", 0.005)):
+        weights = problem.fresh()
+        for interval in range(1, 6):
+            weights = problem.train(weights, {"lr": rate, "optimiser": optimiser}, interval)
+        assert problem.score(weights) > 0.2 * problem.score(problem.fresh())
 
 
 def test_a_population_shrinks_as_far_as_it_may() -> None:
