@@ -124,33 +124,13 @@ class PB2:
     @one_blas_thread()
     def _choose(self, view: View, roles: Roles) -> tuple[Roles, Floats, dict[str, Any]]:
         """Return the roles in the light of the model, a point for each mover (m x dim), and what was learned."""
-        kernel = self._kernel(view.space)
-        evidence = self._evidence(view)
-        before = _warm_start(kernel, view.notes)
-        theta = fit(kernel, evidence.rows, evidence.y, start=before)
-        block = block_length(kernel, theta, evidence.rows, evidence.y) if len(evidence.rows) else 0
-        surprises = int(view.notes.get("surprises", 0))
-        if self._is_surprised(kernel, before, evidence):
-            block = int((evidence.rows.t == evidence.rows.t[0]).sum())
-            roles, surprises = roles.surprised(), surprises + 1
-        posterior = _posterior(kernel, theta, evidence, block)
-        fallbacks = int(view.notes.get("fallbacks", 0))
-        learned = {
-            "theta": asdict(theta) | {"lengthscales": list(theta.lengthscales)},
-            "unit": evidence.unit if evidence.y.any() else 0.0,
-            "rows": len(evidence.rows),
-            "block": block,
-            "lineage": self.lineage_noise,
-            "t": max(next_age(view, roles.sources[agent]) for agent in roles.movers),
-            "surprises": surprises,
-        }
+        roles, theta, posterior, learned = self._learn(view, roles)
         if posterior is None:
             drawn = [
                 quasi_random(1, view.space.dim, generator(view.seed, "fallback", next_interval(view, agent), agent))[0]
                 for agent in roles.movers
             ]
-            return roles, np.array(drawn), learned | {"fallbacks": fallbacks + len(drawn)}
-        learned |= {"fallbacks": fallbacks}
+            return roles, np.array(drawn), learned | {"fallbacks": learned["fallbacks"] + len(drawn)}
         known = posterior
         posterior = posterior.while_training(in_training(view, roles.keepers))
         begun = {agent: -1 if source is None else view.last[source] for agent, source in roles.sources.items()}
@@ -179,6 +159,29 @@ class PB2:
             sides = [(request.box.upper - request.box.lower)[numeric] for request in requests]
             learned["region"] = float(np.mean(sides))
         return roles, np.array([*chosen, *scouted]), learned
+
+    def _learn(self, view: View, roles: Roles) -> tuple[Roles, Theta, Posterior | None, dict[str, Any]]:
+        """Return the roles after what was learned, the parameters, the belief if there can be one, and the notes."""
+        kernel = self._kernel(view.space)
+        evidence = self._evidence(view)
+        before = _warm_start(kernel, view.notes)
+        theta = fit(kernel, evidence.rows, evidence.y, start=before)
+        block = block_length(kernel, theta, evidence.rows, evidence.y) if len(evidence.rows) else 0
+        surprises = int(view.notes.get("surprises", 0))
+        if self._is_surprised(kernel, before, evidence):
+            block = int((evidence.rows.t == evidence.rows.t[0]).sum())
+            roles, surprises = roles.surprised(), surprises + 1
+        learned = {
+            "theta": asdict(theta) | {"lengthscales": list(theta.lengthscales)},
+            "unit": evidence.unit if evidence.y.any() else 0.0,
+            "rows": len(evidence.rows),
+            "block": block,
+            "lineage": self.lineage_noise,
+            "t": max(next_age(view, roles.sources[agent]) for agent in roles.movers),
+            "surprises": surprises,
+            "fallbacks": int(view.notes.get("fallbacks", 0)),
+        }
+        return roles, theta, _posterior(kernel, theta, evidence, block), learned
 
     def _is_surprised(self, kernel: Kernel, before: Theta | None, evidence: Evidence) -> bool:
         """Return whether the model, as it was before the newest interval, explains that better without the past."""
