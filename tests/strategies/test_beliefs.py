@@ -82,6 +82,24 @@ def test_the_warning_is_for_choices_at_chance(family: str, least: int, most: int
     assert least <= said <= most
 
 
+def test_surprises_and_fading_gains_are_told() -> None:
+    notes = {
+        "theta": {"signal": 4.0, "noise": 1.0, "common": 0.0, "omega": 0.1, "lengthscales": [0.3], "fade": 0.1},
+        "unit": 1.0,
+        "rows": 40,
+        "block": 4,
+        "fallbacks": 0,
+        "t": 10,
+    }
+    for surprises, words in ((0, None), (1, "suddenly failed once"), (3, "suddenly failed 3 times")):
+        found = beliefs(notes | {"surprises": surprises}, pb.Space({"x": (0.0, 1.0)}), 4)
+        assert found is not None
+        assert (found.fade, found.surprises) == (0.1, surprises)
+        assert found.signal == pytest.approx(2.0 * np.exp(-1.0)), "what hparams change in the next interval"
+        said = "\n".join(told(found))
+        assert words in said if words else "suddenly" not in said
+
+
 def test_independent_noise_is_that_of_two_scores() -> None:
     notes = {
         "theta": {"signal": 1.0, "noise": 2.0, "common": 0.0, "omega": 0.1, "lengthscales": [0.3]},

@@ -31,6 +31,7 @@ def told(learned: Beliefs) -> Iterator[str]:
     sure = "" if learned.edge is None else f"recent choices beat a random one with probability {learned.edge:.2f}, "
     yield f"model: {sure}in boxes of side {learned.region:.2g}; {learned.block} of {learned.rows} reports count"
     if learned.surprises:
-        yield f"model: what had been learned suddenly failed {learned.surprises} times, and new places were searched"
+        times = "once" if learned.surprises == 1 else f"{learned.surprises} times"
+        yield f"model: what had been learned suddenly failed {times}, and new places were searched"
     for warning in learned.warnings:
         yield f"note: {warning}"
