@@ -10,7 +10,7 @@ import numpy as np
 
 import popbandits as pb
 from popbandits._random import generator
-from popbandits.population import Event, Job, Population, Strategy
+from popbandits.population import Event, Job, Population, Strategy, View
 
 Score = Callable[[Job], float]
 
@@ -95,3 +95,12 @@ def grow(population: Population, gain: Callable[[Any], float], error: Callable[[
                 totals[action.agent] = begun + gain(action.hparams)
                 released += population.tell(action.agent, totals[action.agent] + error())
         actions = released
+
+
+def seen(scores: list[float]) -> View:
+    """A population after one interval at random hparams."""
+    population = Population({"x": (0.0, 1.0)}, pb.RandomSearch(), size=len(scores), intervals=2)
+    population.start()
+    for agent, score in enumerate(scores):
+        population.tell(agent, score)
+    return View(population.space, len(scores), 2, 0, population.history, tuple(range(len(scores))), {}, {})

@@ -4,28 +4,19 @@ import numpy as np
 import pytest
 
 import popbandits as pb
-from popbandits.population import Population, View
 from popbandits.strategies._roles import assign
-from tests.drive import decisions, make, run
-
-
-def after(scores: list[float]) -> View:
-    population = Population({"x": (0.0, 1.0)}, pb.RandomSearch(), size=len(scores), intervals=3)
-    population.start()
-    for agent, score in enumerate(scores):
-        population.tell(agent, score)
-    return View(population.space, len(scores), 3, 0, population.history, tuple(range(len(scores))), {}, {})
+from tests.drive import decisions, make, run, seen
 
 
 def test_the_worst_copy_the_worse_half_of_the_middle_scouts_and_the_rest_goes_on() -> None:
-    roles = assign(after([0, 1, 2, 3, 4, 5, 6, 7]), tuple(range(8)), 0.25, "middle")
+    roles = assign(seen([0, 1, 2, 3, 4, 5, 6, 7]), tuple(range(8)), 0.25, "middle")
     assert (roles.explorers, roles.scouts, roles.keepers) == ((0, 1), (2, 3), (4, 5, 6, 7))
     assert set(roles.donors) == {6, 7}
     assert all(roles.sources[agent] in {6, 7} for agent in roles.explorers)
 
 
 def test_a_surprise_sends_all_but_the_donors_to_scout_and_changes_no_weights() -> None:
-    roles = assign(after([0, 1, 2, 3, 4, 5, 6, 7]), tuple(range(8)), 0.25, "middle")
+    roles = assign(seen([0, 1, 2, 3, 4, 5, 6, 7]), tuple(range(8)), 0.25, "middle")
     surprised = roles.surprised()
     assert sorted(surprised.scouts) == [0, 1, 2, 3, 4, 5]
     assert (surprised.explorers, surprised.keepers) == ((), (6, 7))

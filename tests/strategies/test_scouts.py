@@ -7,19 +7,11 @@ import popbandits as pb
 from popbandits._random import generator
 from popbandits.bandit import ExpectedImprovement, UpperConfidenceBound
 from popbandits.gp import Kernel, Posterior, Rows, Theta
-from popbandits.population import Population, View
+from popbandits.population import Population
 from popbandits.strategies._scouts import SCOUTED, most_promising, scouted_point
+from tests.drive import seen
 
 KERNEL, THETA = Kernel((False,)), Theta(1.0, (0.01,), 0.0, 1e-4)
-
-
-def seen(scores: list[float]) -> View:
-    """A population after one interval at random hparams."""
-    population = Population({"x": (0.0, 1.0)}, pb.RandomSearch(), size=len(scores), intervals=2)
-    population.start()
-    for agent, score in enumerate(scores):
-        population.tell(agent, score)
-    return View(population.space, len(scores), 2, 0, population.history, tuple(range(len(scores))), {}, {})
 
 
 def belief(at: list[float], gains: list[float]) -> Posterior:
