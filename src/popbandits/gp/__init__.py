@@ -1,7 +1,7 @@
 """The time-varying Gaussian process: kernel, noise, fit, block length, surprise, posterior; each on its own."""
 
 from popbandits.gp._fit import Priors, fit, log_likelihood, pack, unpack
-from popbandits.gp._kernel import Kernel, Theta
+from popbandits.gp._kernel import FADED, Kernel, Theta
 from popbandits.gp._noise import noise_pattern
 from popbandits.gp._posterior import Posterior
 from popbandits.gp._rows import Rows
@@ -11,6 +11,7 @@ from popbandits.gp._threads import one_blas_thread
 from popbandits.gp._window import block_length
 
 __all__ = [
+    "FADED",
     "Kernel",
     "Posterior",
     "Priors",

@@ -9,7 +9,7 @@ import numpy as np
 
 from popbandits._random import generator, quasi_random
 from popbandits._types import Floats
-from popbandits.gp import Posterior
+from popbandits.gp import FADED, Posterior
 from popbandits.space import Space
 
 _SOON = 3  # intervals before which little can be known
@@ -67,7 +67,7 @@ def beliefs(notes: Mapping[str, Any], space: Space, size: int) -> Beliefs | None
     numeric = [name for name, choice in zip(space.names, space.is_choice.tolist(), strict=True) if not choice]
     fade = float(theta.get("fade", 0.0))
     signal, noise, common = (unit * math.sqrt(theta[part]) for part in ("signal", "noise", "common"))
-    signal *= math.exp(-fade * float(notes.get("t", 0)))  # as it is now
+    signal *= math.exp(-min(max(fade * float(notes.get("t", 0)), -FADED), FADED))  # as it is now
     if not notes.get("lineage", True):
         noise /= math.sqrt(2.0)  # independent noise is that of an improvement, which has the errors of two scores
     edge, rows, fallbacks = notes.get("edge"), int(notes["rows"]), int(notes["fallbacks"])
