@@ -53,11 +53,10 @@ def learning(task: str, seconds: float, out: Any = None) -> float:
     from popbandits.workloads import ppo
 
     agent = getattr(ppo, task)(0)
-    part = COMMON | {"interval": 4000}
-    agent.step(part)
+    agent.step(COMMON | {"interval": 4000})
     before, start = agent.steps, time.perf_counter()
     while time.perf_counter() - start < seconds:
-        agent.step(part)
+        agent.step(COMMON)  # a whole interval: a short one, in which no episode ends, is played on
     pace = float(agent.steps - before) / (time.perf_counter() - start)
     if out is not None:
         out.put(pace)

@@ -17,10 +17,8 @@ _TASKS = {task.__name__: task for task in (impala.CartPole, impala.Breakout, imp
 def random_score(task: type[impala.IMPALA], seed: int = 0) -> float:
     """Return the mean return of 100 games with every action drawn uniformly."""
     agent = task(seed)
-    uniform = agent.weights | {"policy": jax.tree.map(np.zeros_like, agent.weights["policy"])}
-    while len(agent.games) < _GAMES:
-        agent._play(uniform)
-    return float(np.mean(agent.games))
+    agent.weights = agent.weights | {"policy": jax.tree.map(np.zeros_like, agent.weights["policy"])}
+    return agent.judge(seed, _GAMES).score
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def _clothes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_it_learns_and_a_loaded_agent_goes_on_as_if_never_stopped(tmp_path: Path) -> None:
     agent, other = cnn.FashionMNIST(0), cnn.FashionMNIST(1)
     assert agent.x.shape == (400, 28, 28, 1)
-    assert len(agent.judged) == 200
+    assert len(agent.scored) == 200
     agent.step(HPARAMS | {"batch_size": 21, "interval": 450})  # ends within a pass
     agent.save(tmp_path)
     other.load(tmp_path)
@@ -226,9 +226,9 @@ def test_what_npm_says_is_told_without_its_codes() -> None:
 @pytest.mark.usefixtures("clothes")
 def test_a_network_that_has_diverged_has_no_score() -> None:
     agent = cnn.FashionMNIST(0)
-    assert agent.accuracy() >= 0
+    assert agent.accuracy(agent.scored, agent.scored_labels) >= 0
     agent.weights["out"]["b"] = np.full_like(agent.weights["out"]["b"], np.nan)
-    assert np.isnan(agent.accuracy())
+    assert np.isnan(agent.accuracy(agent.scored, agent.scored_labels))
 
 
 def test_a_run_without_its_data_ends_at_once_and_goes_on_when_it_is_there(

@@ -149,7 +149,7 @@ def test_a_checkpoint_holds_everything_but_the_environments(tmp_path: Path) -> N
     for a, b in zip(leaves((agent.weights, agent.moments)), leaves((other.weights, other.moments)), strict=True):
         np.testing.assert_array_equal(a, b)
     assert (other.steps, other.goal, other.size) == (agent.steps, agent.goal, agent.size)
-    assert other.episodes == agent.episodes
+    assert other.episodes.last == agent.episodes.last
     assert other.rng.bit_generator.state == agent.rng.bit_generator.state
     np.testing.assert_array_equal(other.observations.mean, agent.observations.mean)
     assert agent.size > 0

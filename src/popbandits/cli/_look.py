@@ -16,7 +16,7 @@ from popbandits.cli._console import console
 from popbandits.cli._given import space_of, target_of
 from popbandits.run import RUNS, Finding, check_trainable, load, verify
 from popbandits.run._log import FILE
-from popbandits.view import as_csv, number, pairs, schedule_as_csv, text, told
+from popbandits.view import as_csv, number, pairs, schedule_as_csv, text, told, with_error
 
 look = typer.Typer()
 
@@ -43,8 +43,9 @@ def status(
     )
     if state["best"] is not None:
         best = state["best"]
+        score = with_error(best["score"], best["score_error"])
         out.print(
-            f"best {state['metric']} {number(best['score'])} (agent {best['agent']}, interval {best['interval']}): "
+            f"best {state['metric']} {score} (agent {best['agent']}, interval {best['interval']}): "
             f"{pairs(best['hparams'])}",
             markup=False,
             highlight=False,
@@ -54,7 +55,8 @@ def status(
         table.add_column(name)
     for agent in state["agents"]:
         shown = escape(pairs(agent["hparams"])) if agent["hparams"] else ""
-        table.add_row(str(agent["agent"]), str(agent["interval"]), number(agent["score"]), agent["state"], shown)
+        score = with_error(agent["score"], agent["score_error"])
+        table.add_row(str(agent["agent"]), str(agent["interval"]), score, agent["state"], shown)
     out.print(table)
     if run.beliefs is not None:
         for line in told(run.beliefs):
@@ -162,7 +164,7 @@ def verify_command(folder: Folder) -> None:
 
 def _report(findings: Sequence[Finding]) -> None:
     for finding in findings:
-        print(f"{'ok ' if finding.ok else 'NOT'}  {finding.text}")
+        print(f"{'tip' if finding.tip else 'ok ' if finding.ok else 'NOT'}  {finding.text}")
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)
 

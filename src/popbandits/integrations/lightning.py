@@ -95,6 +95,9 @@ class _Agent:
         self._done = trainer.current_epoch
         return {name: float(value) for name, value in trainer.callback_metrics.items()}
 
+    def reseed(self, seed: int) -> None:
+        torch.manual_seed(seed)  # of the order of data and of dropout; it is no part of Lightning's checkpoint
+
     def hparams_in_effect(self) -> dict[str, Any]:
         return {} if self._setter is None else self._setter.in_effect()
 

@@ -20,7 +20,7 @@ from popbandits._random import generator
 from popbandits.integrations._bounds import as_mutations, merged, searched, space_of, within
 from popbandits.integrations._events import from_line, to_line
 from popbandits.integrations._live import Live
-from popbandits.population import Action, Decision, Event, Population, Report
+from popbandits.population import Action, Decision, Event, Population, Report, checked_error
 from popbandits.run._trainable import equal
 from popbandits.strategies import PB2 as _PB2
 
@@ -129,7 +129,7 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
         # Saved now, by every agent: whoever may be copied later has weights of the score it is copied for.
         state.last_checkpoint = tune_controller._schedule_trial_save(trial, result=result)
         self._num_checkpoints += 1
-        self._tell(tune_controller, agent, state.last_score, now)
+        self._tell(tune_controller, agent, state.last_score, now, result.get("score_error"))
         if trial.status == Trial.PAUSED:
             return str(TrialScheduler.NOOP)
         others_wait = any(other.status in (Trial.PENDING, Trial.PAUSED) for other in tune_controller.get_trials())
@@ -207,15 +207,16 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
             sync=self._synch,
         )
 
-    def _tell(self, tune_controller: Any, agent: int, score: float, now: float) -> None:
+    def _tell(self, tune_controller: Any, agent: int, score: float, now: float, score_error: Any = None) -> None:
         population = self._population
         assert population is not None
         job = population.training.get(agent)
         if job is None:
             return  # it waits for the others and should not have trained: its report tells nothing new
         self._times[agent] = now
-        actions = population.tell(agent, score)
-        self._events.append(Report(agent, job.interval, score))
+        error = checked_error(score_error, score, f"agent {agent}")
+        actions = population.tell(agent, score, score_error=error)
+        self._events.append(Report(agent, job.interval, score, error))
         if actions:
             self._events.append(Decision(tuple(actions), population.notes))
             trials = {self._agents[trial.trial_id]: trial for trial in self._trial_state}

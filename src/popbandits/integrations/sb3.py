@@ -18,6 +18,7 @@ from popbandits._types import Hparams
 
 try:
     import torch
+    from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.utils import FloatSchedule
 except ModuleNotFoundError as error:
     raise OptionError("popbandits.integrations.sb3 needs Stable-Baselines3; pip install 'popbandits[sb3]'") from error
@@ -38,7 +39,9 @@ def trainable(
         make_model: a function from a seed to a model with its environment, such as one that returns
             `PPO("MlpPolicy", "CartPole-v1", seed=seed)`.
         steps: environment steps of an interval.
-        score: from the model to its score or a dict of metrics; by default the mean return of the latest episodes.
+        score: from the model to its score or a dict of metrics. By default it is the mean return of the episodes that
+            ended in the interval, with its standard error as `score_error`. When none ended, it is the mean of the
+            latest episodes (at most 100) without an error, and nan before the first ends.
 
     Raises:
         OptionError: for a number of steps that cannot be.
@@ -48,7 +51,7 @@ def trainable(
 
     class Agent(_Agent):
         def __init__(self, seed: int) -> None:
-            super().__init__(make_model(seed), steps, score or mean_return)
+            super().__init__(make_model(seed), steps, score)
 
     # Where it will be bound to a name is where this is called, which need not be where the model's function is.
     Agent.__module__ = sys._getframe(1).f_globals["__name__"]
@@ -56,14 +59,29 @@ def trainable(
     return Agent
 
 
-def mean_return(model: Any) -> dict[str, float]:
-    """Return the mean return of the latest episodes (at most 100) and the steps so far; nan before the first ends."""
-    returns = [episode["r"] for episode in model.ep_info_buffer]
-    return {"score": float(np.mean(returns)) if returns else float("nan"), "steps": float(model.num_timesteps)}
+class _Returns(BaseCallback):  # type: ignore[misc]
+    """Hears of every episode that ends while a model learns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.returns: list[float] = []
+
+    def _on_step(self) -> bool:
+        ended = [info["episode"]["r"] for info in self.locals["infos"] if "episode" in info]
+        self.returns += [float(value) for value in ended]
+        return True
+
+    def metrics(self) -> dict[str, float]:
+        """Return the score of the interval, its standard error and the steps so far."""
+        found = np.array(self.returns or [episode["r"] for episode in self.model.ep_info_buffer])
+        metrics = {"score": float(found.mean()) if len(found) else float("nan")}
+        if len(self.returns) > 1:
+            metrics["score_error"] = float(found.std(ddof=1) / len(found) ** 0.5)
+        return metrics | {"steps": float(self.model.num_timesteps), "episodes": float(len(self.returns))}
 
 
 class _Agent:
-    def __init__(self, model: Any, steps: int, score: Callable[[Any], Any]) -> None:
+    def __init__(self, model: Any, steps: int, score: Callable[[Any], Any] | None) -> None:
         self.model, self._steps, self._score = model, steps, score
         self._asked: tuple[str, ...] = ()
 
@@ -71,8 +89,12 @@ class _Agent:
         for name, value in hparams.items():
             _set(self.model, name, value)
         self._asked = tuple(hparams)
-        self.model.learn(self._steps, reset_num_timesteps=False, log_interval=None)
-        return self._score(self.model)
+        heard = _Returns()
+        self.model.learn(self._steps, callback=heard, reset_num_timesteps=False, log_interval=None)
+        return heard.metrics() if self._score is None else self._score(self.model)
+
+    def reseed(self, seed: int) -> None:
+        self.model.set_random_seed(seed)
 
     def hparams_in_effect(self) -> dict[str, Any]:
         return {name: _get(self.model, name) for name in self._asked}

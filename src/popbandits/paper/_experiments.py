@@ -26,6 +26,7 @@ class Experiment:
         unit: "steps" of environments, or "images".
         seeds: how many the paper has.
         slowest: units a second below which an agent is taken to hang, and its interval is begun anew.
+        measure: the metric that the paper reports; the score itself is another for PPO and IMPALA.
         trainer: the revision of its trainer, raised by a change that makes earlier results incomparable.
         least: units below which an interval would train nothing.
         digits: decimals of a score that tell something.
@@ -42,6 +43,7 @@ class Experiment:
     unit: str
     seeds: int
     slowest: float
+    measure: str = "score"
     trainer: int = 1
     least: int = 1
     digits: int = 0
@@ -49,8 +51,10 @@ class Experiment:
     paper: Mapping[tuple[str, int], Mapping[str, float]] = field(default_factory=dict)
 
 
-_PPO_TRAINER = 2  # a batch that a copy takes over is valued by what followed it, not by the copy's first observation
-_IMPALA_TRAINER = 2  # the network sees how a frame differs from the mean of all that were seen
+_LAST_100 = "last_100"  # the mean return of the last 100 episodes
+_PPO_TRAINER = 3  # the score is of the interval's own episodes, copies draw numbers of their own
+_IMPALA_TRAINER = 3  # the same
+_CNN_TRAINER = 2  # copies draw numbers of their own
 _PPO = {name.rpartition("-")[0]: ("popbandits.workloads.ppo", found) for name, found in PPO_TASKS.items()}
 _ATARI = {
     name.rpartition("-")[0]: ("popbandits.workloads.impala", found)
@@ -69,6 +73,7 @@ _ALL = (
         "steps",
         10,
         500,
+        _LAST_100,
         _PPO_TRAINER,
         paper={
             ("BipedalWalker", 4): {"rs": 234, "bo": 133, "asha": 236, "pbt": 223, "pb2-paper": 276},
@@ -89,6 +94,7 @@ _ALL = (
         "steps",
         10,
         500,
+        _LAST_100,
         _PPO_TRAINER,
         changes={"batch_size": Int(5000, 200_000)},
         paper={("BipedalWalker", 4): {"pbt": -12, "pb2-paper": 203}},
@@ -103,6 +109,7 @@ _ALL = (
         "steps",
         10,
         500,
+        _LAST_100,
         _PPO_TRAINER,
     ),
     Experiment(
@@ -115,6 +122,7 @@ _ALL = (
         "steps",
         7,
         50,
+        _LAST_100,
         _IMPALA_TRAINER,
         least=2560,
         digits=1,
@@ -129,6 +137,7 @@ _ALL = (
         "images",
         5,
         50,
+        trainer=_CNN_TRAINER,
         digits=1,
         paper={("CIFAR10", 4): {"rs": 84.43, "asha": 88.85, "pbt": 87.20, "pb2-paper": 89.10}},
     ),

@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from popbandits._errors import OptionError, RunError
+from popbandits._random import generator
 from popbandits.paper._cells import Cell
 from popbandits.paper._experiments import EXPERIMENTS, METHODS, REVISIONS
 from popbandits.run import Callback, Executor, Run, load, resume, start
 from popbandits.strategies import restore_strategy
+from popbandits.workloads import Judgement
 
 _PACKAGES = ("popbandits", "numpy", "scipy", "jax", "optax", "envpool")
 
@@ -27,8 +29,11 @@ class Result:
 
     Args:
         cell: which.
-        best: the best score that any agent reported.
-        curve: the best score so far after each interval's worth of reports.
+        best: the paper's measure, the best that any agent reported at any time.
+        curve: the same after each interval's worth of reports.
+        judged: the weights that reported the best score, judged by what chose nothing: 100 new episodes and the mean
+            action, or the test images. None in results that were made before there was such a judgement.
+        judged_error: its standard error.
         reports, steps: how much was trained in all: intervals, and environment steps or images.
         seconds: how long it took, resumed parts included.
         settings, versions: with what.
@@ -42,6 +47,8 @@ class Result:
     seconds: float
     settings: dict[str, Any]
     versions: dict[str, str]
+    judged: float | None = None
+    judged_error: float | None = None
 
     @property
     def current(self) -> bool:
@@ -94,7 +101,7 @@ def run_cell(
         run = resume(folder, executor=executor, callbacks=callbacks)
     else:
         run = start(settings, executor, folder, callbacks)
-    result = _result(cell, run)
+    result = _result(cell, run, judge(run))
     beside.write_text(json.dumps(asdict(result), indent=1) + "\n")
     beside.replace(file)
     shutil.rmtree(folder)
@@ -113,9 +120,19 @@ def read_results(results: Path) -> list[Result]:
     return [_read(file) for file in files]
 
 
-def _result(cell: Cell, run: Run) -> Result:
+def judge(run: Run) -> Judgement:
+    """Return what the weights of a run's best report are worth on episodes or images that chose nothing."""
+    agent: Any = run.settings.target.load()(run.settings.seed)
+    assert run.best.checkpoint is not None
+    agent.load(run.best.checkpoint)
+    judged: Judgement = agent.judge(int(generator(run.settings.seed, "judge").integers(2**31)))
+    return judged
+
+
+def _result(cell: Cell, run: Run, judged: Judgement) -> Result:
     reports = [entry for entry in run.entries if entry.kind == "report"]
-    scores = np.array([entry.score for entry in reports], dtype=float)
+    measure = EXPERIMENTS[cell.experiment].measure
+    scores = np.array([entry.body["metrics"].get(measure, np.nan) for entry in reports], dtype=float)
     so_far = np.fmax.accumulate(scores)
     curve = tuple(float(so_far[i]) for i in range(cell.population - 1, len(so_far), cell.population))
     times = [entry.time for entry in run.entries]
@@ -134,6 +151,8 @@ def _result(cell: Cell, run: Run) -> Result:
         {name: importlib.metadata.version(name) for name in _PACKAGES if importlib.util.find_spec(name)}
         | _revisions(cell)
         | {"date": time.strftime("%Y-%m-%d")},
+        round(judged.score, 3),
+        round(judged.error, 3),
     )
 
 

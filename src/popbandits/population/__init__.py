@@ -2,7 +2,7 @@
 
 from popbandits.population._events import Action, Decision, Event, Report
 from popbandits.population._history import Best, History
-from popbandits.population._population import Population
+from popbandits.population._population import Population, checked_error
 from popbandits.population._strategy import Job, Strategy, View
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "Report",
     "Strategy",
     "View",
+    "checked_error",
 ]

@@ -18,11 +18,13 @@ class Report(NamedTuple):
         agent: which one.
         interval: the number of the interval, from 1.
         score: higher is better; nan and infinities rank last.
+        score_error: the standard error of the score; None where the trainable gave none.
     """
 
     agent: int
     interval: int
     score: float
+    score_error: float | None = None
 
 
 class Action(NamedTuple):

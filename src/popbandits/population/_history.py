@@ -1,6 +1,7 @@
 """History: every report as columns, 10⁵ rows in a few megabytes."""
 
 import importlib
+import math
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -20,6 +21,8 @@ class Best:
     interval: int
     score: float
     hparams: dict[str, Any]
+    score_error: float | None = None
+    """The standard error of the score; None where the trainable gave none."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,7 @@ class History:
     Args:
         space: what the hparams are.
         agent, interval, score: the reports.
+        score_error: the standard error of each score; nan where the trainable gave none.
         donor: whose weights the interval began with: the agent's own id, another's, or -1 for fresh ones.
         before: the row that reported the score the interval began with, -1 when there was none.
         age: how many intervals the weights have trained by then, through all donors. In step it is the interval, unless
@@ -42,6 +46,7 @@ class History:
     agent: Ints
     interval: Ints
     score: Floats
+    score_error: Floats
     donor: Ints
     before: Ints
     age: Ints
@@ -62,13 +67,17 @@ class History:
         return self.space.from_values(self.values[row].tolist())
 
     def columns(self) -> dict[str, Any]:
-        """Return columns of length n: agent, interval, score, improvement, donor, and one for each hyperparameter.
+        """Return columns of length n: what was reported, improvement, donor, and one for each hyperparameter.
+
+        The column `score_error` is there when any report had one.
 
         Examples:
             >>> HistoryLog(Space({"lr": (0.0, 1.0)})).view().columns()["lr"]
             []
         """
         columns: dict[str, Any] = {name: getattr(self, name) for name in ("agent", "interval", "score")}
+        if not np.isnan(self.score_error).all():
+            columns["score_error"] = self.score_error
         columns |= {"improvement": self.improvement, "donor": self.donor}
         rows = [self.space.flat(self.hparams(row)) for row in range(len(self))]
         for name in self.space.params:
@@ -94,7 +103,9 @@ class History:
             return None
         equals = np.flatnonzero(finite == finite.max())
         row = int(equals[np.lexsort((self.agent[equals], self.interval[equals]))[0]])
-        return Best(int(self.agent[row]), int(self.interval[row]), float(self.score[row]), self.hparams(row))
+        score, error = float(self.score[row]), float(self.score_error[row])
+        known = None if math.isnan(error) else error
+        return Best(int(self.agent[row]), int(self.interval[row]), score, self.hparams(row), known)
 
 
 def _imported(name: str) -> Any:

@@ -76,13 +76,14 @@ class Population:
         self._apply(decision)
         return list(decision.actions)
 
-    def tell(self, agent: int, score: Any, *, interval: int | None = None) -> list[Action]:
+    def tell(self, agent: int, score: Any, *, interval: int | None = None, score_error: Any = None) -> list[Action]:
         """Take the score of an agent's interval and return the actions that this releases.
 
         Args:
             agent: its id, 0 to size - 1.
             score: a number; nan and infinities rank last.
             interval: the number of the interval, to be sure; by default the one the agent trains.
+            score_error: the standard error of the score, where it is known: 0 or a positive number.
 
         Returns:
             In step: nothing until every training agent has reported, then all actions. Out of step: this agent's.
@@ -90,7 +91,7 @@ class Population:
         Raises:
             UnknownAgentError, OutOfTurnError, ScoreError: and the population is as it was.
         """
-        report = self._checked(agent, score, interval)
+        report = self._checked(agent, score, interval, score_error)
         self._record(report)
         return self.overdue()
 
@@ -169,10 +170,11 @@ class Population:
             self.notes,
         )
 
-    def _checked(self, agent: Any, score: Any, interval: int | None) -> Report:
+    def _checked(self, agent: Any, score: Any, interval: int | None, score_error: Any = None) -> Report:
         if isinstance(agent, bool) or not isinstance(agent, (int, np.integer)) or not 0 <= agent < self.size:
             raise UnknownAgentError(f"agents are 0 to {self.size - 1}, but got {agent!r}")
         number = _score(score, int(agent))
+        error = checked_error(score_error, number, f"agent {agent}")
         job = self._training.get(int(agent))
         if job is None:
             waits = "waits for the others" if agent in self._due else "is not training" if self._started else "waits"
@@ -180,7 +182,7 @@ class Population:
             raise OutOfTurnError(f"agent {agent} {waits} and owes no report, but got the score {score!r}{hint}")
         if interval is not None and interval != job.interval:
             raise OutOfTurnError(f"agent {agent} trains interval {job.interval}, but got a report of {interval!r}")
-        return Report(int(agent), job.interval, number)
+        return Report(int(agent), job.interval, number, error)
 
     def _record(self, report: Report) -> None:
         job = self._training.pop(report.agent)
@@ -191,6 +193,7 @@ class Population:
                 report.agent,
                 report.interval,
                 report.score,
+                math.nan if report.score_error is None else report.score_error,
                 donor,
                 job.before,
                 job.age,
@@ -246,12 +249,41 @@ def _whole(name: str, value: Any, least: int) -> int:
 
 
 def _score(score: Any, agent: int) -> float:
-    """Return a number, a numpy scalar or a 0-d array or tensor as a float; never a string that looks like one."""
     try:
-        if isinstance(score, (str, bytes, bool, complex)) or getattr(score, "shape", ()) != ():
-            raise TypeError
-        if getattr(getattr(score, "dtype", None), "kind", "f") not in "iuf":
-            raise TypeError
-        return float(score)
+        return _number(score)
     except (TypeError, ValueError, OverflowError):
         raise ScoreError(f"the score of agent {agent} must be a number, but got {score!r}") from None
+
+
+def checked_error(score_error: Any, score: float, whose: str) -> float | None:
+    """Return a standard error as a float, and None for None or for the error of a score that is not finite.
+
+    Args:
+        score_error: what was given.
+        score: the score that it belongs to.
+        whose: for the message.
+
+    Raises:
+        ScoreError: when it is negative, not finite or not a number.
+    """
+    if score_error is None or not math.isfinite(score):
+        return None
+    try:
+        error = _number(score_error)
+    except (TypeError, ValueError, OverflowError):
+        error = math.nan
+    if not 0 <= error < math.inf:
+        raise ScoreError(
+            f"the score_error of {whose} must be a finite number, 0 or above, but got {score_error!r}; "
+            "leave it out where it is not known"
+        )
+    return error
+
+
+def _number(given: Any) -> float:
+    """Return a number, a numpy scalar or a 0-d array or tensor as a float; never a string that looks like one."""
+    if isinstance(given, (str, bytes, bool, complex)) or getattr(given, "shape", ()) != ():
+        raise TypeError
+    if getattr(getattr(given, "dtype", None), "kind", "f") not in "iuf":
+        raise TypeError
+    return float(given)

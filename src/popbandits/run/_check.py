@@ -81,6 +81,7 @@ def _findings(trainable: Any, first: Hparams, second: Hparams, metric: str, fold
     else:
         yield Finding(True, "other hparams take effect on a model that is training")
     yield from _loaded(trainable, path, lambda model: trained(second, model), go_on)
+    yield from _copied(trainable, path, lambda model: trained(second, model), go_on)
 
 
 def _loaded(trainable: Any, path: Path, train: Callable[[Any], float], go_on: float) -> Iterator[Finding]:
@@ -92,6 +93,28 @@ def _loaded(trainable: Any, path: Path, train: Callable[[Any], float], go_on: fl
     fresh.load(path)
     advice = "let load replace everything, also what training has changed since"
     yield _same(go_on, train(fresh), "loading into a model that has trained gives the same as into a new one", advice)
+
+
+def _copied(trainable: Any, path: Path, train: Callable[[Any], float], go_on: float) -> Iterator[Finding]:
+    """Compare a model that went on with a copy of it, which should draw random numbers of its own."""
+    copy = trainable(1)
+    copy.load(path)
+    reseed = getattr(copy, "reseed", None)
+    if reseed is not None:
+        reseed(1)
+    if train(copy) != go_on:
+        if reseed is not None:
+            yield Finding(True, "a copy draws other random numbers than its donor")
+    elif reseed is None:
+        text = (
+            "a copy learns exactly what its donor learns; if step draws random numbers, add a method reseed(self, seed)"
+        )
+        yield Finding(True, text, tip=True)
+    else:
+        text = (
+            "a copy learns exactly what its donor learns, although reseed was called; do all random numbers follow it?"
+        )
+        yield Finding(True, text, tip=True)
 
 
 def _same(a: float, b: float, text: str, advice: str) -> Finding:

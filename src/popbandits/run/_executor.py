@@ -22,6 +22,7 @@ class Task:
         load: the checkpoint to train from; None for fresh weights.
         save: the name of the checkpoint to write.
         seed: of fresh weights.
+        reseed: for a copy, what its random numbers are drawn from after loading; None for an agent that goes on.
     """
 
     agent: int
@@ -31,6 +32,7 @@ class Task:
     load: str | None
     save: str
     seed: int
+    reseed: int | None = None
 
     @property
     def key(self) -> tuple[int, int, int]:

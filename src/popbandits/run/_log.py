@@ -60,6 +60,14 @@ class Entry:
         body: dict[str, Any] = json.loads(self.given) if isinstance(self.given, str) else self.given
         return body
 
+    @property
+    def score_error(self) -> float | None:
+        """The standard error of a report's score; None where the trainable gave none."""
+        if isinstance(self.given, str) and '"score_error"' not in self.given:
+            return None  # most reports of long logs: not parsed for this
+        error = self.body.get("metrics", {}).get("score_error") if self.kind == "report" else None
+        return error if error is not None and self.score is not None and math.isfinite(self.score) else None
+
 
 class Log:
     """The log of one run, open for reading or for writing."""

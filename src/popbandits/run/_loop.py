@@ -96,7 +96,9 @@ class Controller:
         assert entry.agent is not None
         assert entry.score is not None
         self._add(entry)
-        self._decided(self.population.tell(entry.agent, self._settings.sign * entry.score, interval=entry.interval))
+        score = self._settings.sign * entry.score
+        told = self.population.tell(entry.agent, score, interval=entry.interval, score_error=entry.score_error)
+        self._decided(told)
 
     def _report(self, outcome: Done) -> Entry:
         task = outcome.task
@@ -176,7 +178,10 @@ class Controller:
         self._attempts[agent] = attempt
         seed = int(generator(self._settings.seed, "weights", job.interval, agent).integers(2**31))
         name = f"agent-{agent:04d}-interval-{job.interval:06d}-{attempt}"
-        task = Task(agent, job.interval, attempt, job.hparams, self._loads.get(agent), name, seed)
+        reseed = None
+        if job.source not in (None, agent):  # a copy must not draw the numbers that its donor draws
+            reseed = int(generator(self._settings.seed, "copy", job.interval, agent).integers(2**31))
+        task = Task(agent, job.interval, attempt, job.hparams, self._loads.get(agent), name, seed, reseed)
         self._tasks[agent] = task
         session.submit(task)
 
@@ -241,7 +246,7 @@ def events(settings: Settings, entries: Iterable[Entry]) -> Iterable[Event]:
     for entry in entries:
         if entry.kind == "report" and entry.agent is not None and entry.interval is not None:
             score = math.nan if entry.score is None else sign * entry.score
-            yield Report(entry.agent, entry.interval, score)
+            yield Report(entry.agent, entry.interval, score, entry.score_error)
         elif entry.kind == "decision":
             actions = [Action(a["agent"], a["hparams"], a["source"], a["stop"]) for a in entry.body["actions"]]
             yield Decision(tuple(actions), entry.body["notes"])

@@ -26,6 +26,7 @@ class Result:
     Args:
         agent, interval, score: who reported what, and when. The score is in the user's sense: for mode "min", lower is
             better.
+        score_error: the standard error of that score; None where the trainable gave none.
         hparams: of that interval.
         checkpoint: the folder with its weights; None when it is there no more.
         schedule: the hparams of interval 1, 2, … that these weights were trained with, through all donors.
@@ -37,6 +38,7 @@ class Result:
     hparams: dict[str, Any]
     checkpoint: Path | None
     schedule: tuple[dict[str, Any], ...]
+    score_error: float | None = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,8 @@ class Run:
         """
         columns = self.history.columns()
         reports = [entry.body["metrics"] for entry in self.entries if entry.kind == "report"]
-        for name in dict.fromkeys(name for metrics in reports for name in metrics if name != self.settings.metric):
+        known = {self.settings.metric, "score_error"}
+        for name in dict.fromkeys(name for metrics in reports for name in metrics if name not in known):
             columns[f"metrics.{name}" if name in columns else name] = [m.get(name, math.nan) for m in reports]
         return columns
 
@@ -146,6 +149,7 @@ class Run:
             best.hparams,
             self._checkpoint(row),
             self._lineage_schedule(row),
+            best.score_error,
         )
 
     def schedule(self, agent: int | str = "best") -> tuple[dict[str, Any], ...]:
@@ -199,6 +203,7 @@ class Run:
                 "agent": best.agent,
                 "interval": best.interval,
                 "score": self.settings.sign * best.score,
+                "score_error": best.score_error,
                 "hparams": best.hparams,
             },
             "model": None if model is None else _plain(asdict(model)),
@@ -215,7 +220,15 @@ class Run:
             state = "done" if self.finished or interval >= self.settings.intervals else "waiting"
         hparams = job.hparams if job is not None else None if row is None else history.hparams(row)
         score = None if row is None else _finite(self.settings.sign * float(history.score[row]))
-        return {"agent": agent, "interval": interval, "score": score, "hparams": _plain(hparams), "state": state}
+        error = None if row is None else _finite(float(history.score_error[row]))
+        return {
+            "agent": agent,
+            "interval": interval,
+            "score": score,
+            "score_error": error,
+            "hparams": _plain(hparams),
+            "state": state,
+        }
 
     def _lineage_schedule(self, row: int) -> tuple[dict[str, Any], ...]:
         schedule = []

@@ -71,6 +71,9 @@ class Trainer:
         held = self._held.pop(task.agent, None)
         trainable = held.trainable if held is not None else self._factory(task.seed)
         trainable.load(path)
+        reseed = getattr(trainable, "reseed", None)
+        if task.reseed is not None and reseed is not None:
+            reseed(task.reseed)
         return trainable
 
 

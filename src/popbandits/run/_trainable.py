@@ -17,16 +17,22 @@ import numpy as np
 
 from popbandits._errors import PopbanditsError, TrainableError
 from popbandits._types import Hparams
+from popbandits.population import checked_error
 
 
 class Trainable(Protocol):
     """A model that can be trained for an interval, saved and loaded.
 
-    It may also have `hparams_in_effect(self) -> dict`: what that returns after a step is compared with what was asked.
+    It may also have two methods more. `reseed(self, seed)` is called after another agent's checkpoint was loaded, so
+    that the copy draws other random numbers than its donor. What `hparams_in_effect(self) -> dict` returns after a step
+    is compared with what was asked.
     """
 
     def step(self, hparams: Hparams) -> Any:
-        """Train one interval with these hparams; return the score, or a dict of metrics."""
+        """Train one interval with these hparams; return the score, or a dict of metrics.
+
+        Among the metrics, `score_error` is the standard error of the score, where that is known.
+        """
 
     def save(self, path: Path) -> None:
         """Write everything that training needs to go on into the folder `path`, which exists and is empty."""
@@ -47,7 +53,7 @@ class Target:
 
     Args:
         module: a module's name, or the path of a file.
-        names: the class; or the two functions of a `functional` trainable.
+        names: the class; or the functions of a `functional` trainable.
     """
 
     module: str
@@ -75,7 +81,7 @@ class Target:
         Raises:
             TrainableError: when it cannot: defined in a function, or typed into a shell.
         """
-        parts = (factory.init, factory.train) if isinstance(factory, Functional) else (factory,)
+        parts = factory.functions if isinstance(factory, Functional) else (factory,)
         modules, names = [], []
         for part in parts:
             module, name = getattr(part, "__module__", None), getattr(part, "__qualname__", None)
@@ -88,7 +94,8 @@ class Target:
             modules.append(_findable(module, name))
             names.append(_bound_name(module, name, part))
         if len(set(modules)) > 1:
-            raise TrainableError(f"init and step must be in one module, but got {modules[0]} and {modules[1]}")
+            apart = next(module for module in modules if module != modules[0])
+            raise TrainableError(f"the functions must be in one module, but got {modules[0]} and {apart}")
         target = Target(modules[0], tuple(names))
         target.load()
         return target
@@ -108,7 +115,7 @@ class Target:
                     raise TrainableError(f"{self.module} has no {name!r}; it has {_classes(module)}")
                 part = getattr(part, piece)
             parts.append(part)
-        if len(parts) == 2:
+        if len(parts) > 1:
             return Functional(*parts)
         factory: Factory = parts[0]
         if not isinstance(factory, Functional):
@@ -141,6 +148,7 @@ def scored(result: Any, metric: str) -> tuple[float, dict[str, float]]:
 
     Raises:
         TrainableError: when the metric is missing or not a number.
+        ScoreError: when `score_error` is negative, nan or infinite.
     """
     metrics = result if isinstance(result, Mapping) else {metric: result}
     if metric not in metrics:
@@ -157,6 +165,7 @@ def scored(result: Any, metric: str) -> tuple[float, dict[str, float]]:
             numbers[str(key)] = float(value)
         except (TypeError, ValueError):
             raise TrainableError(f"the metric {key!r} must be a number, but step returned {value!r}") from None
+    checked_error(metrics.get("score_error"), numbers[metric], "an interval")
     return numbers[metric], numbers
 
 
@@ -184,21 +193,36 @@ def equal(a: Any, b: Any) -> bool:
 
 @dataclass(frozen=True)
 class Functional:
-    """A trainable of two pure functions; call it with a seed. See `functional`."""
+    """A trainable of pure functions; call it with a seed. See `functional`."""
 
     init: Callable[[int], Any]
     train: Callable[[Any, Hparams], tuple[Any, Any]]
+    reseeded: Callable[[Any, int], Any] | None = None
+
+    @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        """Those that were given."""
+        return (self.init, self.train) if self.reseeded is None else (self.init, self.train, self.reseeded)
 
     def __call__(self, seed: int) -> Trainable:
-        return _Functional(self.init(seed), self.train)
+        state = self.init(seed)
+        if self.reseeded is None:
+            return _Functional(state, self.train)
+        return _Reseeded(state, self.train, self.reseeded)
 
 
-def functional(init: Callable[[int], Any], step: Callable[[Any, Hparams], tuple[Any, Any]]) -> Functional:
+def functional(
+    init: Callable[[int], Any],
+    step: Callable[[Any, Hparams], tuple[Any, Any]],
+    reseed: Callable[[Any, int], Any] | None = None,
+) -> Functional:
     """Return a trainable of pure functions over a tree of arrays: dicts, lists and tuples of arrays and numbers.
 
     Args:
         init: from a seed to the state.
         step: from the state and the hparams to the next state and the score (or a dict of metrics).
+        reseed: from the state and a seed to the state with other random numbers to come. Give it when the state holds a
+            random key: without it an agent that copies another draws the same numbers as its donor.
 
     Examples:
         >>> def init(seed): return {"w": np.array(3.0)}
@@ -206,7 +230,7 @@ def functional(init: Callable[[int], Any], step: Callable[[Any, Hparams], tuple[
         >>> functional(init, step)(0).step({"lr": 0.5})
         -9.0
     """
-    return Functional(init, step)
+    return Functional(init, step, reseed)
 
 
 class _Functional:
@@ -229,6 +253,17 @@ class _Functional:
         with np.load(path / "leaves.npz", allow_pickle=False) as leaves:
             # The state at hand tells what the saved one must be like: which tuples have names, which arrays are JAX's.
             self.state = _untree(json.loads((path / "tree.json").read_text()), leaves, self.state)
+
+
+class _Reseeded(_Functional):
+    """A `functional` trainable whose state holds random numbers to come."""
+
+    def __init__(self, state: Any, train: Any, reseeded: Callable[[Any, int], Any]) -> None:
+        super().__init__(state, train)
+        self._reseeded = reseeded
+
+    def reseed(self, seed: int) -> None:
+        self.state = self._reseeded(self.state, seed)
 
 
 def _tree(node: Any, leaves: list[np.ndarray[Any, Any]]) -> Any:

@@ -84,7 +84,8 @@ def _decisions(settings: Settings, entries: list[Entry]) -> Iterator[Finding]:
     count = 0
     for event in events(settings, entries):
         if isinstance(event, Report):
-            waiting = list(population.tell(event.agent, event.score, interval=event.interval))
+            told = population.tell(event.agent, event.score, interval=event.interval, score_error=event.score_error)
+            waiting = list(told)
             continue
         assert isinstance(event, Decision)
         made = population.start() if count == 0 else waiting

@@ -2,7 +2,7 @@
 
 from popbandits.view._beliefs import told
 from popbandits.view._csv import as_csv, schedule_as_csv
-from popbandits.view._format import number, pairs, text
+from popbandits.view._format import number, pairs, text, with_error
 from popbandits.view._png import write_png
 from popbandits.view._progress import Lines, Live
 from popbandits.view._report import comparison, report
@@ -18,5 +18,6 @@ __all__ = [
     "schedule_as_csv",
     "text",
     "told",
+    "with_error",
     "write_png",
 ]

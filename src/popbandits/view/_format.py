@@ -13,6 +13,16 @@ def number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
 
 
+def with_error(value: float | None, error: float | None) -> str:
+    """Return a score with its standard error behind it, where there is one.
+
+    Examples:
+        >>> with_error(12.3456, 0.789), with_error(12.3456, None)
+        ('12.35 ±0.79', '12.35')
+    """
+    return number(value) if error is None else f"{number(value)} ±{error:.2g}"
+
+
 def text(value: Any) -> str:
     r"""Return any value as printable text on one line.
 

@@ -15,9 +15,10 @@ from popbandits.view._format import number, pairs, text
 from popbandits.view._state import AgentState, RunState
 
 _MOST_ROWS = 16
-_COLUMNS = {"agent": 5, "interval": 8, "score": 9, "change": 9, "from": 4, "time": 6, "state": 8}
-"""The columns whose width does not change."""
-_NARROW = 100  # below this many columns, hparams need the room of "from" and "time"
+_COLUMNS = {"agent": 5, "interval": 8, "score": 9, "±": 8, "change": 9, "from": 4, "time": 6, "state": 8}
+"""The columns whose width does not change; "±" is the score's standard error, shown when there is one."""
+_NARROW = 100  # below this many columns, hparams need the room of these
+_DISPENSABLE = ("±", "from", "time")
 _AROUND = 5  # lines of a terminal that are not rows: the heading, the bar, the summary
 
 
@@ -100,7 +101,9 @@ def table(state: RunState, width: int, height: int) -> Group:
         state: what to show.
         width, height: columns and lines of the terminal.
     """
-    columns = {name: room for name, room in _COLUMNS.items() if width >= _NARROW or name not in ("from", "time")}
+    columns = {name: room for name, room in _COLUMNS.items() if width >= _NARROW or name not in _DISPENSABLE}
+    if all(agent.score_error is None for agent in state.agents):
+        columns.pop("±", None)
     most = max(1, min(_MOST_ROWS, height - _AROUND))
     grid = Table(expand=False, padding=(0, 1), box=None, header_style="bold")
     for name, room in columns.items():
@@ -134,6 +137,7 @@ def _row(agent: AgentState, room: int) -> dict[str, str]:
         "agent": str(agent.agent),
         "interval": str(agent.interval),
         "score": number(agent.score),
+        "±": "" if agent.score_error is None else f"{agent.score_error:.2g}",
         "change": "" if agent.change is None else f"{agent.change:+.3g}",
         "from": "" if agent.copied is None else str(agent.copied),
         "time": "" if agent.seconds is None else _duration(agent.seconds),

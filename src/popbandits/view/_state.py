@@ -15,6 +15,7 @@ class AgentState:
     agent: int
     interval: int = 0
     score: float | None = None
+    score_error: float | None = None
     score_before: float | None = None
     change: float | None = None
     hparams: dict[str, Any] = field(default_factory=dict)
@@ -83,7 +84,7 @@ class RunState:
         agent.state = "waiting"
         agent.seconds = sum(entry.body["seconds"])
         agent.change = None if agent.score_before is None else score - agent.score_before
-        agent.score = score
+        agent.score, agent.score_error = score, entry.score_error
         sign = self.settings.sign
         if math.isfinite(score) and (self.best is None or sign * score > sign * self.best[0]):
             self.best = (score, agent.agent, agent.interval)

@@ -1,5 +1,7 @@
 """The paper's tasks as trainables. They need the extra `rl`: pip install 'popbandits[rl]'."""
 
+from popbandits.workloads._episodes import Judgement
+
 PPO_TASKS = {
     "LunarLanderContinuous-v3": "LunarLander",
     "BipedalWalker-v3": "BipedalWalker",
@@ -21,4 +23,4 @@ BUILT_IN = {
 }
 """Name on the command line to module and class."""
 
-__all__ = ["BUILT_IN", "CNN_TASKS", "IMPALA_TASKS", "PPO_TASKS"]
+__all__ = ["BUILT_IN", "CNN_TASKS", "IMPALA_TASKS", "PPO_TASKS", "Judgement"]

@@ -21,6 +21,7 @@ import numpy as np
 from popbandits._errors import TrainableError
 from popbandits._types import Hparams
 from popbandits.space import Float, Int, Space
+from popbandits.workloads._episodes import Judgement
 from popbandits.workloads._jax import jax, jnp
 from popbandits.workloads._trees import named_leaves, with_leaves
 from popbandits.workloads.data import load_images
@@ -29,7 +30,7 @@ PIECE = 16
 CHANNELS = (16, 32, 64)
 HIDDEN = 256
 SECOND_MOMENT = 0.999
-JUDGED = 5000  # images that the score is measured on
+SCORED = 5000  # images that the score is measured on
 PASSES = 5  # in an interval
 
 # The network: three convolutions, each with a pool behind it, dropout, a dense layer, dropout, logits.
@@ -134,8 +135,9 @@ class CNN:
         if len(found.train) < self.images + 1:
             raise TrainableError(f"{self.data} has {len(found.train)} images, but {self.images} are to be trained on")
         self.x, self.labels = found.train[: self.images], found.train_labels[: self.images]
-        judged = slice(self.images, self.images + JUDGED)
-        self.judged, self.judged_labels = found.train[judged], found.train_labels[judged]
+        apart = slice(self.images, self.images + SCORED)
+        self.scored, self.scored_labels = found.train[apart], found.train_labels[apart]
+        self.test, self.test_labels = found.test, found.test_labels
         self.weights: Any = init_weights(self.rng, self.x.shape[1:], 10)
         zeros = jax.tree.map(np.zeros_like, self.weights)
         self.moments: Any = (zeros, jax.tree.map(np.zeros_like, self.weights), (np.float32(1), np.float32(1)))
@@ -151,16 +153,27 @@ class CNN:
             batch, self.order = np.split(self.order, [min(hparams["batch_size"], len(self.order))])
             self._learn(batch, hparams)
             self.steps += len(batch)
-        return {"score": self.accuracy(), "steps": float(self.steps)}
+        return {"score": self.accuracy(self.scored, self.scored_labels), "steps": float(self.steps)}
 
-    def accuracy(self) -> float:
-        """Return the percentage of the images kept apart that are given their label; nan when training has diverged."""
+    def reseed(self, seed: int) -> None:
+        """Draw other random numbers from now on than the agent whose checkpoint was loaded."""
+        self.rng = np.random.default_rng(seed)
+        self.order = self.rng.permutation(self.order)
+
+    def judge(self, seed: int) -> Judgement:  # noqa: ARG002  (all test images are judged by, so there is nothing to draw)
+        """Return the accuracy in per cent on the test images, which chose nothing."""
+        share = self.accuracy(self.test, self.test_labels) / 100
+        count = len(self.test)
+        return Judgement(100 * share, 100 * (share * (1 - share) / count) ** 0.5, count)
+
+    def accuracy(self, images: Any, labels: Any) -> float:
+        """Return the percentage of images that are given their label; nan when training has diverged."""
         if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(self.weights)):
             return float("nan")  # every image would be given the first label, and be right for a tenth of them
         size = 50
-        parts = range(0, len(self.judged), size)
-        counts = [right(self.weights, self.judged[i : i + size], self.judged_labels[i : i + size]) for i in parts]
-        return 100 * float(np.sum(counts)) / len(self.judged)
+        parts = range(0, len(images), size)
+        counts = [right(self.weights, images[i : i + size], labels[i : i + size]) for i in parts]
+        return 100 * float(np.sum(counts)) / len(images)
 
     def _learn(self, batch: Any, hparams: Hparams) -> None:
         """Take one step of the optimiser."""

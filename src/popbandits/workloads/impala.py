@@ -7,13 +7,15 @@ functions, so a change of them recompiles nothing.
 
     N environments    T steps of each in an unroll    A actions
 
+The score is the mean return of the games that ended in the interval; `score_error` is the standard error of it. The
+metric `last_100` is the paper's measure, the mean return of the last 100 games.
+
 A checkpoint holds the weights, the optimiser, the lens, the random state, the counters and the returns of the last 100
 games. EnvPool can save neither an environment nor its random numbers: after a load (a copy, a resume, an agent that
 moves to another worker) games begin anew, and later ones differ from those that would have come.
 """
 
 import json
-from collections import deque
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -24,10 +26,12 @@ from popbandits._errors import TrainableError
 from popbandits._types import Hparams
 from popbandits.space import Float, Space
 from popbandits.workloads._environments import make_environments, spaces_of
+from popbandits.workloads._episodes import Episodes, Judgement, mean_and_error, play
 from popbandits.workloads._jax import jax, jnp
 from popbandits.workloads._trees import named_leaves, with_leaves
 
 ENVIRONMENTS = 32
+JUDGES = 25  # copies of the environment that a finished policy is judged in
 UNROLL = 20
 LAG = 4
 DISCOUNT = 0.99
@@ -192,11 +196,12 @@ class IMPALA:
         self.lens = first_lens(seen.shape)
         self.square: Any = jax.tree.map(np.zeros_like, self.weights)
         self.steps = self.goal = 0
-        self.games: deque[float] = deque(maxlen=100)
+        self.games = Episodes()
         self._begin()
 
     def step(self, hparams: Hparams) -> dict[str, float]:
-        """Train one interval; the score is the mean return of the last 100 games."""
+        """Train one interval; the score is the mean return of the games that end in it."""
+        self.games.interval.clear()
         self.goal += hparams.get("interval", self.interval)
         while self.steps < self.goal:
             actors = jax.tree.map(jnp.array, self.weights)  # a copy: learning overwrites the learner's own
@@ -205,8 +210,26 @@ class IMPALA:
                 self._learn(rows, hparams)
                 if self.weights["convolutions"]:
                     self.lens = look(self.lens, np.concatenate([row["observation"] for row in rows[:: UNROLL // 4]]))
-        score = float(np.mean(self.games)) if self.games else float(self.so_far.mean())
-        return {"score": score, "steps": float(self.steps), "games": float(len(self.games))}
+        if self.games.few:
+            self._play_on()
+        return self.games.metrics() | {"steps": float(self.steps)}
+
+    def reseed(self, seed: int) -> None:
+        """Draw other random numbers from now on than the agent whose checkpoint was loaded."""
+        self.rng = np.random.default_rng(seed)
+
+    def judge(self, seed: int, episodes: int = 100) -> Judgement:
+        """Return what the policy is worth: the mean return of new games, played in full with rewards as they are.
+
+        Among actions to choose from there is no mean: the policy draws them as it does in training.
+
+        Args:
+            seed: of the environments, which are new ones, and of the draws.
+            episodes: a multiple of 25.
+        """
+        rng = np.random.default_rng(seed)
+        envs = make_environments(self.environment, JUDGES, seed)
+        return mean_and_error(play(envs, lambda seen: self._drawn(self.weights, seen, rng)[0], episodes // JUDGES))
 
     def _begin(self) -> None:
         """Start every game anew."""
@@ -218,12 +241,9 @@ class IMPALA:
         """Return an unroll that the actors played, one row for each step of all environments."""
         rows: list[dict[str, Any]] = []
         for _ in range(UNROLL):
-            logits = np.asarray(act(actors, self.lens, self.now)[0])
-            if not np.isfinite(logits).all():
-                raise TrainableError("the policy is not finite: training has diverged")
-            action = (logits + self.rng.gumbel(size=logits.shape)).argmax(-1)
+            action, logits = self._drawn(actors, self.now, self.rng)
             log_policy = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
-            row = {"observation": self.now, "action": action.astype(np.int32), "real": ~self.over}
+            row = {"observation": self.now, "action": action, "real": ~self.over}
             row["log_policy"] = np.take_along_axis(log_policy, action[:, None], axis=-1)[:, 0]
             self.now, row["reward"], terminated, truncated, info = self.envs.step(row["action"])
             raw = info.get("reward", row["reward"])
@@ -233,6 +253,27 @@ class IMPALA:
             self.over = terminated | truncated
             rows.append(row)
         return rows
+
+    def _drawn(self, weights: Any, seen: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Return actions that the policy drew, and its logits."""
+        logits = np.asarray(act(weights, self.lens, seen)[0])
+        if not np.isfinite(logits).all():
+            raise TrainableError("the policy is not finite: training has diverged")
+        return (logits + rng.gumbel(size=logits.shape)).argmax(-1).astype(np.int32), logits
+
+    def _play_on(self) -> None:
+        """Play the games that are running to their ends and learn nothing from it; then begin all anew."""
+        running = np.ones(ENVIRONMENTS, bool)
+        while running.any():
+            self.now, reward, terminated, truncated, info = self.envs.step(
+                self._drawn(self.weights, self.now, self.rng)[0]
+            )
+            self.so_far += info.get("reward", reward) * running
+            ended = (info.get("terminated", terminated) | truncated).astype(bool) & running
+            for i in np.flatnonzero(ended):
+                self.games.add(float(self.so_far[i]))
+            running &= ~ended
+        self._begin()
 
     def _learn(self, rows: list[dict[str, Any]], hparams: Hparams) -> None:
         """Take one step of the optimiser on an unroll."""
@@ -256,7 +297,7 @@ class IMPALA:
         self.steps += int(real.sum())
         self.so_far += reward
         for i in np.flatnonzero(over):
-            self.games.append(float(self.so_far[i]))
+            self.games.add(float(self.so_far[i]))
             self.so_far[i] = 0.0
 
     def save(self, path: Path) -> None:
@@ -265,7 +306,7 @@ class IMPALA:
         counters = {
             "steps": self.steps,
             "goal": self.goal,
-            "games": list(self.games),
+            "games": list(self.games.last),
             "random": self.rng.bit_generator.state,
         }
         (path / "counters.json").write_text(json.dumps(counters))
@@ -276,7 +317,7 @@ class IMPALA:
         with np.load(path / "agent.npz", allow_pickle=False) as saved:
             self.weights, self.square, self.lens = with_leaves((self.weights, self.square, self.lens), saved)
         self.steps, self.goal = counters["steps"], counters["goal"]
-        self.games = deque(counters["games"], maxlen=100)
+        self.games = Episodes(counters["games"])
         self.rng.bit_generator.state = counters["random"]
         self._begin()
 

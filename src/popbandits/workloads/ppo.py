@@ -7,6 +7,9 @@ the robustness experiment has batches of more than 65,536 steps: a larger buffer
 
     N environments    T steps of each in a rollout    O observation    A action
 
+The score is the mean return of the episodes that ended in the interval; `score_error` is the standard error of it. The
+metric `last_100` is the paper's measure, the mean return of the last 100 episodes.
+
 A checkpoint holds the weights, the optimiser, the normalisers, the random state, the counters, the returns of the last
 100 episodes and the unfinished batch. EnvPool can save neither an environment nor its random numbers: after a load (a
 copy, a resume, an agent that moves to another worker) episodes begin anew, and later ones differ from those that would
@@ -14,7 +17,6 @@ have come.
 """
 
 import json
-from collections import deque
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,6 +27,7 @@ from popbandits._errors import TrainableError
 from popbandits._types import Hparams
 from popbandits.space import Float, Int, Space
 from popbandits.workloads._environments import make_environments, spaces_of
+from popbandits.workloads._episodes import Episodes, Judgement, mean_and_error, play
 from popbandits.workloads._jax import jax, jnp, optax
 from popbandits.workloads._trees import named_leaves, with_leaves
 
@@ -35,6 +38,7 @@ HIDDEN = 32
 DISCOUNT = 0.99
 VALUE_COST = 0.5
 MAX_GRADIENT = 0.5
+JUDGES = 25  # copies of the environment that a finished policy is judged in
 ROOM = 65_536  # transitions that the compiled update has room for; a larger batch doubles it
 
 # The network: two hidden layers for the policy, two for the value. The same code acts (numpy) and learns (jax).
@@ -142,9 +146,9 @@ class PPO:
     """An agent that learns one environment; subclasses name it."""
 
     environment: ClassVar[str]
-    count: ClassVar[int] = 50
-    """Copies of the environment. An interval must have room for whole episodes in each: a copied agent begins its
-    episodes anew, and with none that ends it would report its donor's score, whatever it has learned."""
+    count: ClassVar[int] = 25
+    """Copies of the environment. An interval must have room for whole episodes in each: they are what it is scored by,
+    and a copied agent begins its episodes anew."""
     space: ClassVar[Space] = Space(
         {
             "batch_size": Int(1000, 60_000),
@@ -166,20 +170,36 @@ class PPO:
         self.moments: Any = optimiser.init(self.weights)
         self.observations, self.returns = Normaliser(size), Normaliser(1)
         self.steps = self.goal = 0
-        self.episodes: deque[float] = deque(maxlen=100)
+        self.episodes = Episodes()
         self._begin()
 
     def step(self, hparams: Hparams) -> dict[str, float]:
-        """Train 50,000 environment steps, or `interval`; the score is the mean return of the last 100 episodes."""
+        """Train 50,000 environment steps, or `interval`; the score is the mean return of the episodes that end."""
         if hparams["batch_size"] < MINIBATCH:
             raise TrainableError(f"`batch_size >= {MINIBATCH}` must hold, a minibatch, but got {hparams['batch_size']}")
+        self.episodes.interval.clear()
         self.goal += hparams.get("interval", INTERVAL)
         while self.steps < self.goal:
             self._collect()
             if self.size >= hparams["batch_size"]:
                 self._learn(hparams)
-        score = float(np.mean(self.episodes)) if self.episodes else float(self.so_far.mean())
-        return {"score": score, "steps": float(self.steps), "episodes": float(len(self.episodes))}
+        if self.episodes.few:
+            self._play_on()
+        return self.episodes.metrics() | {"steps": float(self.steps)}
+
+    def reseed(self, seed: int) -> None:
+        """Draw other random numbers from now on than the agent whose checkpoint was loaded."""
+        self.rng = np.random.default_rng(seed)
+
+    def judge(self, seed: int, episodes: int = 100) -> Judgement:
+        """Return what the policy is worth: the mean return of new episodes in which it takes its mean action.
+
+        Args:
+            seed: of the environments, which are new ones.
+            episodes: a multiple of 25.
+        """
+        envs = make_environments(self.environment, JUDGES, seed)
+        return mean_and_error(play(envs, lambda seen: self._clipped(self._mean_action(seen)[1]), episodes // JUDGES))
 
     def _begin(self) -> None:
         """Start every episode anew."""
@@ -193,13 +213,9 @@ class PPO:
     def _collect(self) -> None:
         """Take one step in every environment."""
         raw = self.now
-        seen = self.observations(raw)
-        mean = forward(np, self.weights["policy"], seen)
-        if not np.isfinite(mean).all():
-            raise TrainableError("the policy's actions are not finite: training has diverged")  # Box2D would hang
-        log_std = self.weights["log_std"]
-        action = mean + np.exp(log_std) * self.rng.standard_normal(mean.shape, dtype=np.float32)
-        self.now, reward, terminated, truncated, _ = self.envs.step(np.clip(action, self.lowest, self.highest))
+        seen, mean = self._mean_action(raw)
+        action = self._drawn(mean)
+        self.now, reward, terminated, truncated, _ = self.envs.step(self._clipped(action))
         real = ~self.over  # EnvPool spends the step after an episode's end on the reset: it is no step of the agent
         ended = terminated | truncated
         self.so_far += reward * real
@@ -219,12 +235,66 @@ class PPO:
             }
         )
         for i in np.flatnonzero(ended):
-            self.episodes.append(float(self.so_far[i]))
+            self.episodes.add(float(self.so_far[i]))
             self.so_far[i] = self.discounted[i] = 0.0
         self.over = ended
         taken = int(np.count_nonzero(real))
         self.steps += taken
         self.size += taken
+
+    def _mean_action(self, raw: Any) -> tuple[Any, Any]:
+        """Return normalised observations and the mean action for each."""
+        seen = self.observations(raw)
+        mean = forward(np, self.weights["policy"], seen)
+        if not np.isfinite(mean).all():
+            raise TrainableError("the policy's actions are not finite: training has diverged")  # Box2D would hang
+        return seen, mean
+
+    def _drawn(self, mean: Any) -> Any:
+        deviation = np.exp(self.weights["log_std"])
+        return mean + deviation * self.rng.standard_normal(mean.shape, dtype=np.float32)
+
+    def _clipped(self, action: Any) -> Any:
+        return np.clip(action, self.lowest, self.highest)
+
+    def _play_on(self) -> None:
+        """Play the episodes that are running to their ends and learn nothing from it; then begin all anew."""
+        rollout, following = self.rollout, self.observations(self.now)
+        running = ~self.over
+        while running.any():
+            action = self._drawn(self._mean_action(self.now)[1])
+            self.now, reward, terminated, truncated, _ = self.envs.step(self._clipped(action))
+            self.so_far += reward * running
+            ended = (terminated | truncated) & running
+            for i in np.flatnonzero(ended):
+                self.episodes.add(float(self.so_far[i]))
+            running &= ~ended
+        self._begin()
+        self._take_over(rollout, following)
+
+    def _take_over(self, rollout: list[dict[str, Any]], following: Any) -> None:
+        """Go on with an unfinished batch, although what comes next belongs to other episodes.
+
+        Args:
+            rollout: its steps.
+            following: the normalised observations after the last of them, by which that one is valued.
+        """
+        self.rollout = rollout
+        if rollout:
+            every, nothing = np.ones(self.count, bool), np.zeros_like(rollout[-1]["action"])
+            rollout[-1]["ended"] = every
+            rollout.append(
+                {
+                    "observation": following,
+                    "action": nothing,
+                    "mean": nothing,
+                    "reward": np.zeros(self.count, np.float32),
+                    "terminated": ~every,
+                    "ended": every,
+                    "real": ~every,
+                }
+            )
+        self.size = int(sum(row["real"].sum() for row in rollout))
 
     def transitions(self, lam: float) -> dict[str, Any]:
         """Return what the rollout taught, a row for each real step: what `loss` needs, advantages as estimated."""
@@ -278,7 +348,7 @@ class PPO:
         counters = {
             "steps": self.steps,
             "goal": self.goal,
-            "episodes": list(self.episodes),
+            "episodes": list(self.episodes.last),
             "counts": [self.observations.count, self.returns.count],
             "random": self.rng.bit_generator.state,
         }
@@ -296,27 +366,12 @@ class PPO:
             normaliser.mean, normaliser.square = arrays[f"{name}-mean"], arrays[f"{name}-square"]
             normaliser.count = count
         self.steps, self.goal = counters["steps"], counters["goal"]
-        self.episodes = deque(counters["episodes"], maxlen=100)
+        self.episodes = Episodes(counters["episodes"])
         self.rng.bit_generator.state = counters["random"]
         self._begin()
         kept = {name.removeprefix("rollout-"): column for name, column in arrays.items() if name.startswith("rollout-")}
-        self.rollout = [{name: column[t] for name, column in kept.items()} for t in range(len(kept.get("mean", ())))]
-        if self.rollout:
-            # What comes next belongs to other episodes, but what was saved must still be valued by what followed it.
-            every, nothing = np.ones(self.count, bool), np.zeros_like(self.rollout[-1]["action"])
-            self.rollout[-1]["ended"] = every
-            self.rollout.append(
-                {
-                    "observation": arrays["next"],
-                    "action": nothing,
-                    "mean": nothing,
-                    "reward": np.zeros(self.count, np.float32),
-                    "terminated": ~every,
-                    "ended": every,
-                    "real": ~every,
-                }
-            )
-        self.size = int(sum(row["real"].sum() for row in self.rollout))
+        rows = range(len(kept.get("mean", ())))
+        self._take_over([{name: column[t] for name, column in kept.items()} for t in rows], arrays["next"])
 
 
 def _padded(column: Any, room: int) -> Any:
@@ -342,11 +397,9 @@ class Hopper(PPO):
     """Hopper of MuJoCo; an episode has up to 1,000 steps."""
 
     environment = "Hopper-v4"
-    count = 25
 
 
 class InvertedDoublePendulum(PPO):
     """InvertedDoublePendulum of MuJoCo; an episode has up to 1,000 steps."""
 
     environment = "InvertedDoublePendulum-v4"
-    count = 25

@@ -1,13 +1,13 @@
 """Learning curves by agent, copies marked, the lineage of the best in bold."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from popbandits.run import Run
 from popbandits.view.figures._lines import best_rows, by_agent, quantiles
-from popbandits.view.figures._style import BEST, MANY, colour, layout, line, summed_up
+from popbandits.view.figures._style import BEST, MANY, colour, gaps, layout, line, summed_up
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,7 @@ class Curves:
     Args:
         metric: the name of the score.
         agents: for each agent its intervals and scores; empty when there are too many agents to tell apart.
+        errors: for each agent the standard errors of its scores, nan where there is none; empty when none has one.
         copies: for each copy the interval it began with, the score it began with, the agent and the donor.
         best: the intervals of training and scores along the lineage of the best.
         bands: intervals and the least, lower quartile, median, upper quartile and greatest score, for many agents.
@@ -27,6 +28,7 @@ class Curves:
     copies: list[tuple[int, float, int, int]]
     best: tuple[list[int], list[float]]
     bands: tuple[list[int], list[list[float]]] | None
+    errors: dict[int, list[float]] = field(default_factory=dict)
 
 
 def curves_data(run: Run) -> Curves:
@@ -51,7 +53,10 @@ def curves_data(run: Run) -> Curves:
         )
         for row in copied
     ]
-    return Curves(run.settings.metric, agents, copies, best, None)
+    errors: dict[int, list[float]] = {}
+    if not np.isnan(history.score_error).all():
+        errors = {agent: history.score_error[rows].tolist() for agent, rows in by_agent(history).items()}
+    return Curves(run.settings.metric, agents, copies, best, None, errors)
 
 
 def draw_curves(curves: Curves) -> dict[str, Any]:
@@ -60,7 +65,9 @@ def draw_curves(curves: Curves) -> dict[str, Any]:
     if curves.bands is not None:
         traces += summed_up(*curves.bands)
     for agent, (x, y) in curves.agents.items():
-        traces.append(line(f"agent {agent}", x, y, colour(agent)))
+        error = curves.errors.get(agent)
+        bars: dict[str, Any] = {} if error is None else {"error_y": {"array": gaps(error), "width": 0, "thickness": 1}}
+        traces.append(line(f"agent {agent}", x, y, colour(agent), **bars))
     if curves.copies:
         traces.append(
             {

@@ -17,6 +17,9 @@ const make = (tag, text, attributes = {}) => {
   return element;
 };
 const number = (value) => (typeof value === "number" ? String(Number(value.toPrecision(4))) : value ?? "–");
+
+/* A score with its standard error behind it, where there is one. */
+const withError = ({ score, score_error: error }) => (typeof error === "number" ? `${number(score)} ±${Number(error.toPrecision(2))}` : number(score));
 const fetched = async (path) => {
   const answer = await fetch(path);
   const body = await answer.json();
@@ -89,10 +92,10 @@ const frame = (name) => {
 
 const showDetails = (run, parts) => {
   const bar = make("progress", null, { max: String(run.budget), value: String(run.reports), "aria-label": "intervals trained" });
-  const best = run.best ? `${run.metric} ${number(run.best.score)} (agent ${run.best.agent}, interval ${run.best.interval})` : "none yet";
+  const best = run.best ? `${run.metric} ${withError(run.best)} (agent ${run.best.agent}, interval ${run.best.interval})` : "none yet";
   parts.facts.replaceChildren(bar, make("p", `${run.state}: ${run.reports} of ${run.budget} intervals, ${run.failures} failed attempts. Best: ${best}.`), make("p", run.strategy));
   parts.agents.replaceChildren(make("h3", "Agents"),
-    table(["agent", "interval", run.metric, "state", "hparams"], run.agents.slice(0, 200).map((agent) => [agent.agent, agent.interval, agent.score, agent.state, flat(agent.hparams).join("  ")]), "Agents"));
+    table(["agent", "interval", run.metric, "state", "hparams"], run.agents.slice(0, 200).map((agent) => [agent.agent, agent.interval, withError(agent), agent.state, flat(agent.hparams).join("  ")]), "Agents"));
   const told = run.failures_told.map((failure) => {
     const entry = make("details");
     entry.append(make("summary", `agent ${failure.agent}, interval ${failure.interval}: ${failure.message}`), make("pre", failure.traceback || "no traceback"));
