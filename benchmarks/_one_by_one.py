@@ -1,0 +1,60 @@
+"""One population of a trainable, its agents trained one after the other in this process: for what cannot be mapped."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks._lockstep import Outcome, key_of
+from popbandits._types import Hparams
+from popbandits.population import Population, Strategy
+from popbandits.space import Space
+
+
+def train_one(
+    trainable: Any, strategy: Strategy, seed: int, *, size: int, intervals: int, space: Space, constants: Hparams
+) -> Outcome:
+    """Train a population and judge the weights that reported the best score.
+
+    Args:
+        trainable: a class with `step`, `save`, `load`, `reseed` and `judge`.
+        strategy, seed, size, intervals, space: of the population.
+        constants: what `step` is given beside the hparams.
+    """
+    population = Population(space, strategy, size=size, intervals=intervals, seed=seed)
+    agents: dict[int, Any] = {}
+    best, curve = -np.inf, []
+    with tempfile.TemporaryDirectory(prefix="popbandits-real-") as name:
+        folder = Path(name)
+        actions = population.start()
+        while actions:
+            released, top = [], -np.inf
+            for donor in {action.source for action in actions if action.source not in (None, action.agent)}:
+                _saved(agents[donor or 0], folder / f"donor-{donor}")
+            for action in actions:
+                if action.hparams is None:
+                    continue
+                interval = population.training[action.agent].interval
+                if action.source is None:
+                    agents[action.agent] = trainable(key_of(seed, "weights", interval, action.agent))
+                elif action.source != action.agent:
+                    agents[action.agent].load(folder / f"donor-{action.source}")
+                    agents[action.agent].reseed(key_of(seed, "copy", interval, action.agent))
+                found = agents[action.agent].step({**action.hparams, **constants})
+                released += population.tell(action.agent, found["score"], score_error=found.get("score_error"))
+                if found["score"] > best:
+                    best = found["score"]
+                    _saved(agents[action.agent], folder / "best")
+                top = max(top, found["score"])
+            curve.append(top)
+            actions = released
+        judge = trainable(seed)
+        judge.load(folder / "best")
+        judged = judge.judge(key_of(seed, "judge"))
+    return Outcome(judged.score, judged.error, tuple(curve))
+
+
+def _saved(agent: Any, path: Path) -> None:
+    path.mkdir(exist_ok=True)
+    agent.save(path)

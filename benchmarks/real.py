@@ -1,0 +1,99 @@
+"""The bench of real training: strategies judged by what they train, with many seeds in minutes.
+
+    python -m benchmarks.real ceilings [TASK …]              what can be had: the best constant and the best line
+    python -m benchmarks.real run [TASK …] [--methods a,b]   train what is missing; goes on where it stopped
+    python -m benchmarks.real show                           the tables of docs/real.md
+    python -m benchmarks.real figure docs/real.svg           curves and ranking
+
+A cell is one method on one task with one population size. What is kept of it, under results/real/, is a number for each
+seed: what the weights that reported the best score are worth on episodes or data that chose nothing. Every method
+begins with the same weights and hparams for the same seed, so methods are compared seed by seed.
+"""
+
+import os
+
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+from benchmarks._ceilings import FOLDER, Ceiling, search, write_ceiling
+from benchmarks._real_cells import Cell, missing_seeds, read_cell, write_cell
+from benchmarks._real_figure import draw
+from benchmarks._real_show import show
+from benchmarks._real_tasks import METHODS, TASKS, compiled, method_of
+from popbandits._errors import PopbanditsError
+
+CHUNK = 10  # seeds trained together and then written
+
+
+def run_cell(task: str, method: str, size: int, seeds: int | None = None) -> Cell:
+    """Train the seeds that a cell lacks, and write it after each chunk."""
+    found = TASKS[task]
+    how = method_of(method, found)
+    cell = read_cell(task, method, size)
+    chunk = CHUNK if found.trainable is None else 1
+    while len(cell.judged) < (seeds or found.seeds):
+        began = time.perf_counter()
+        first = len(cell.judged)
+        wanted = range(first, min(first + chunk, seeds or found.seeds))
+        outcomes = found.train(how.strategy, wanted, size, how.space)
+        cell = cell.extended(outcomes, time.perf_counter() - began)
+        write_cell(cell)
+    return cell
+
+
+def find_ceilings(task: str) -> None:
+    """Search for the ceilings of a task, unless they are known."""
+    if (FOLDER / f"{task}.json").exists() or TASKS[task].trainable is not None:
+        return
+    for found in search(compiled(task), TASKS[task].intervals):
+        if isinstance(found, Ceiling):
+            write_ceiling(task, found)
+            print(f"{task}: constant {found.constant_score:.4g}, line {found.line_score:.4g}", flush=True)
+        else:
+            print(f"{task}: {found}", flush=True)
+
+
+def methods_of(task: str) -> list[str]:
+    """Return the methods that a task is compared with; what is not mapped has no ceilings."""
+    return [name for name in METHODS if TASKS[task].trainable is None or name not in ("constant", "line")]
+
+
+def main() -> None:
+    """Do what the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=["ceilings", "run", "show", "figure"])
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(TASKS)}, all by default; or the figure's file")
+    parser.add_argument("--methods", help=f"of {', '.join(METHODS)}, or module:Class of a strategy; all by default")
+    parser.add_argument("--seeds", type=int, help="of a cell, instead of the task's own")
+    parser.add_argument("--population", type=int, default=4)
+    parser.add_argument("--json", action="store_true", help="with show: the numbers instead of the tables")
+    given = parser.parse_args()
+    if given.command == "figure":
+        draw(Path(given.names[0] if given.names else "docs/real.svg"))
+        return
+    unknown = [name for name in given.names if name not in TASKS]
+    if unknown:
+        parser.error(f"a task is one of {', '.join(TASKS)}, but got {unknown[0]}")
+    tasks = given.names or list(TASKS)
+    if given.command == "show":
+        print("\n".join(show()) if not given.json else json.dumps({t: missing_seeds(t) for t in tasks}))
+        return
+    for task in tasks:
+        if given.command == "ceilings":
+            find_ceilings(task)
+            continue
+        for method in given.methods.split(",") if given.methods else methods_of(task):
+            cell = run_cell(task, method, given.population, given.seeds)
+            print(f"{task} {method}: {cell.summary()}", flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except PopbanditsError as error:
+        sys.exit(f"real: {error}")
