@@ -8,7 +8,7 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help setup run docs test browser faults check bench bench-ppo study figures clean
+.PHONY: help setup run docs test browser faults check bench bench-ppo study experiments tables figures clean
 
 help:
 	@echo "make run      four PPO agents learn to land on the moon, and show the schedule they learned (three minutes)"
@@ -17,6 +17,8 @@ help:
 	@echo "make check    format, lint, types and layers only"
 	@echo "make bench    speed against Ray's PB2, and quality on problems with a known optimum"
 	@echo "make study    every ingredient of PB2 alone and left out (hours; goes on where it stopped)"
+	@echo "make experiments  every missing result of the bench of real training, the study and the paper (days; goes on where it stopped)"
+	@echo "make tables   the tables and figures of README and docs, from results/"
 	@echo "make bench-ppo  PPO's speed against random play and RLlib's PPO (RLlib is installed beside, for this only)"
 	@echo "make docs     the documentation as a site, in site/"
 	@echo "make figures  the figures of the README and the docs"
@@ -83,6 +85,14 @@ study: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.study run
 	$(BIN)/python -m benchmarks.study show
 
+WORKERS ?= 2
+
+experiments: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.experiments run --workers $(WORKERS)
+
+tables: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.tables
+
 # RLlib pins other versions than ours, so it has an environment of its own.
 RLLIB := .venv-rllib
 
@@ -95,10 +105,9 @@ $(RLLIB)/.ready: constraints/rllib.txt
 bench-ppo: setup $(RLLIB)/.ready
 	$(BIN)/python -m benchmarks.ppo --rllib $(RLLIB)/bin/python
 
-figures: $(VENV)/.bench
+figures: $(VENV)/.bench tables
 	$(BIN)/python -m benchmarks.figure_tracking docs/tracking.svg
 	$(BIN)/python -m benchmarks.figure_theory docs/theory.svg
-	$(BIN)/popbandits paper figures docs/figures
 
 clean:
 	rm -rf $(VENV) $(RLLIB) site build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -49,16 +49,20 @@ class Ceiling:
         return np.asarray(along(ends[None], intervals)[0])
 
 
+def has_ceiling(task: str) -> bool:
+    """Return whether somebody has searched."""
+    return (FOLDER / f"{task}.json").exists()
+
+
 def read_ceiling(task: str) -> Ceiling:
     """Return what was found on a task.
 
     Raises:
         OptionError: when nobody has searched yet.
     """
-    file = FOLDER / f"{task}.json"
-    if not file.exists():
+    if not has_ceiling(task):
         raise OptionError(f"the ceilings of {task} are not known yet; find them with: real ceilings {task}")
-    return Ceiling(**json.loads(file.read_text()))
+    return Ceiling(**json.loads((FOLDER / f"{task}.json").read_text()))
 
 
 def along(lines: Floats, intervals: int) -> Floats:

@@ -50,13 +50,13 @@ class Digits:
         rate = {"lr": Float(1e-4, 1.0, log=True)}
         return Space(rate | ({"optimiser": Choice(*self.optimisers)} if len(self.optimisers) > 1 else {}))
 
-    def fresh(self) -> Weights:
-        rng = generator(self.seed, "network")
-        layers = [rng.standard_normal(shape) / math.sqrt(shape[0]) * (shape[0] > 1) for shape in _SHAPES]
+    def fresh(self, rng: np.random.Generator) -> Weights:
+        own = generator(self.seed, "network")
+        layers = [own.standard_normal(shape) / math.sqrt(shape[0]) * (shape[0] > 1) for shape in _SHAPES]
         network = np.concatenate([layer.ravel() for layer in layers])
         return np.concatenate([network, np.zeros(3 * _SIZE + 1)])  # momentum's velocity, Adam's moments and its steps
 
-    def train(self, weights: Weights, hparams: Hparams, interval: int) -> Weights:
+    def train(self, weights: Weights, hparams: Hparams, interval: int, rng: np.random.Generator) -> Weights:
         network, velocity, first, second = weights[:-1].copy().reshape(4, _SIZE)
         steps, rate = float(weights[-1]), float(hparams["lr"])
         optimiser = hparams.get("optimiser", self.optimisers[0])

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._ceilings import read_ceiling
+from benchmarks._ceilings import has_ceiling
 from benchmarks._real_cells import Cell
 from benchmarks._real_show import found_cells, normalised
 from benchmarks._real_tasks import CEILINGS, STRATEGIES, TASKS, Task
@@ -62,7 +62,7 @@ def _curves(axes: Any, task: Task, cells: dict[str, Cell]) -> None:
 
 def _ranking(axes: Any, tasks: dict[str, dict[str, Cell]]) -> None:
     """Draw what each method is worth over all tasks whose ceilings are known."""
-    known = {name: cells for name, cells in tasks.items() if _has_ceiling(name)}
+    known = {name: cells for name, cells in tasks.items() if has_ceiling(name)}
     ranked = []
     for method in STRATEGIES:
         worth = {name: normalised(TASKS[name], cells[method]) for name, cells in known.items() if method in cells}
@@ -75,11 +75,3 @@ def _ranking(axes: Any, tasks: dict[str, dict[str, Cell]]) -> None:
     axes.set_yticks(range(len(ranked)), [method for _, method in ranked], fontsize=8)
     axes.set_title("normalised worth, all tasks: 1 is the best that a search found", fontsize=8)
     axes.tick_params(labelsize=7)
-
-
-def _has_ceiling(task: str) -> bool:
-    try:
-        read_ceiling(task)
-    except OptionError:
-        return False
-    return True

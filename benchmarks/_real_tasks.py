@@ -180,7 +180,7 @@ def method_of(name: str, task: Task) -> Method:
     if name == CORNER:
         return Method(pb.PBT, Space(dict(task.space.params) | task.corner))
     if name in CEILINGS:
-        return Method(partial(FixedSchedule, schedule_of(read_ceiling(task.name), name, task)))
+        return Method(partial(FixedSchedule, schedule=schedule_of(read_ceiling(task.name), name, task)))
     module, colon, attribute = name.partition(":")
     if not colon:
         raise OptionError(f"a method is one of {', '.join(METHODS)} or module:Class, but got {name!r}")

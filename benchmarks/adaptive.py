@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks._moved import moved
 from popbandits.population import Action, Decision, View
-from popbandits.problems import FAMILIES, Cell, simulate
+from popbandits.problems import FAMILIES, Cell, run_family
 from popbandits.strategies import PB2, believed
 from popbandits.strategies._copying import next_age, stop
 
@@ -55,9 +55,9 @@ class ShrinkingPB2(PB2):
 
 
 def _one(problem: str, size: int, share: float, seed: int) -> tuple[float, int]:
-    make, noise = FAMILIES[problem]
     strategy = ShrinkingPB2(share=share) if share else PB2()
-    outcome = simulate(make(seed), strategy, size=size, intervals=INTERVALS, seed=seed, noise=noise)
+    outcome = run_family(FAMILIES[problem], strategy, size=size, intervals=INTERVALS, seed=seed)
+    assert outcome is not None
     return outcome.regret, len(outcome.history)
 
 

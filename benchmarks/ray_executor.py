@@ -64,12 +64,12 @@ def tuned(which: str, intervals: int, seed: int, nothing: bool = False) -> tuple
 
     class Agent(tune.Trainable):  # type: ignore[misc]
         def setup(self, config: dict[str, Any]) -> None:
-            self.weights, self.age = problem.fresh(), 0
+            self.weights, self.age = problem.fresh(generator(seed, "fresh")), 0
 
         def step(self) -> dict[str, float]:
             self.age += 1
             hparams = {name: float(np.clip(self.config[name], 0.0, 1.0)) for name in problem.space.names}
-            self.weights = problem.train(self.weights, hparams, self.age)
+            self.weights = problem.train(self.weights, hparams, self.age, generator(seed, "training"))
             drawn = generator(seed, "noise", self.age, int(1e6 * hparams["x0"])).standard_normal()
             return {"score": problem.score(self.weights) + error * drawn, "true": problem.score(self.weights)}
 

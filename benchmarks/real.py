@@ -20,7 +20,7 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks._ceilings import FOLDER, Ceiling, search, write_ceiling
+from benchmarks._ceilings import Ceiling, has_ceiling, search, write_ceiling
 from benchmarks._real_cells import Cell, missing_seeds, read_cell, write_cell
 from benchmarks._real_figure import draw
 from benchmarks._real_show import show
@@ -48,7 +48,7 @@ def run_cell(task: str, method: str, size: int, seeds: int | None = None) -> Cel
 
 def find_ceilings(task: str) -> None:
     """Search for the ceilings of a task, unless they are known."""
-    if (FOLDER / f"{task}.json").exists() or TASKS[task].trainable is not None:
+    if has_ceiling(task) or TASKS[task].trainable is not None:
         return
     for found in search(compiled(task), TASKS[task].intervals):
         if isinstance(found, Ceiling):

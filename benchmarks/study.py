@@ -15,11 +15,25 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any, Literal
 
 import popbandits as pb
 from benchmarks._digits import OPTIMISERS, Digits
 from popbandits.population import Strategy
-from popbandits.problems import FAMILIES, Cell, GPDraw, Mixed, MovingPeak, Problem, simulate
+from popbandits.problems import (
+    BITING,
+    FAMILIES,
+    REFERENCES,
+    Cell,
+    Family,
+    GPDraw,
+    IllConditioned,
+    Mixed,
+    MovingPeak,
+    Problem,
+    Referenced,
+    run_family,
+)
 
 RESULTS = Path("results/study")
 INTERVALS = 20
@@ -56,6 +70,7 @@ def _digits(optimiser: str, seed: int) -> Problem:
 
 STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "random": pb.RandomSearch,
+    "asha": pb.ASHA,
     "pbt": pb.PBT,
     "pbt-2017": lambda: pb.PBT(resample_probability=0.0),
     "uniform": lambda: pb.PBT(resample_probability=1.0),
@@ -80,25 +95,30 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "ray": _ray,
 }
 
-PROBLEMS: dict[str, tuple[Callable[[int], Problem], float]] = {
+PROBLEMS: dict[str, Family] = {
     **FAMILIES,
-    "peak-1d": (lambda seed: MovingPeak(1, 0.03, seed=seed), 0.5),
-    "peak-2d": (lambda seed: MovingPeak(2, 0.03, seed=seed), 0.5),
-    "peak-10d": (lambda seed: MovingPeak(10, 0.03, seed=seed), 0.5),
-    "peak-fast": (lambda seed: MovingPeak(3, 0.1, seed=seed), 0.5),
-    "peak-no-noise": (lambda seed: MovingPeak(3, 0.03, seed=seed), 0.0),
+    **BITING,
+    "peak-1d": Family(lambda seed: MovingPeak(1, 0.03, seed=seed), 0.5),
+    "peak-2d": Family(lambda seed: MovingPeak(2, 0.03, seed=seed), 0.5),
+    "peak-10d": Family(lambda seed: MovingPeak(10, 0.03, seed=seed), 0.5),
+    "peak-fast": Family(lambda seed: MovingPeak(3, 0.1, seed=seed), 0.5),
+    "peak-no-noise": Family(lambda seed: MovingPeak(3, 0.03, seed=seed)),
     # Trained for real; 1 is the loss of fresh weights, 0 no loss.
-    "digits": (lambda seed: Digits(seed=seed), 0.0),
-    **{f"digits-{name}": (partial(_digits, name), 0.0) for name in OPTIMISERS},
+    "digits": Family(lambda seed: Digits(seed=seed)),
+    **{f"digits-{name}": Family(partial(_digits, name)) for name in OPTIMISERS},
     # Held out: no choice was made on these. Each differs from those above in its seeds and noise, most in dimension,
     # drift, lengthscale or jumps; the mixed one only in seeds and noise.
-    "held-out-4d": (lambda seed: MovingPeak(4, 0.05, seed=seed + 1000), 0.7),
-    "held-out-5d-static": (lambda seed: MovingPeak(5, 0.0, seed=seed + 1000), 0.25),
-    "held-out-jumps": (lambda seed: MovingPeak(3, 0.01, 6, seed=seed + 1000), 0.3),
-    "held-out-gp": (lambda seed: GPDraw(3, 0.15, 0.4, seed=seed + 1000), 0.4),
-    "held-out-mixed": (lambda seed: Mixed(seed=seed + 1000), 1.0),
+    "held-out-4d": Family(lambda seed: MovingPeak(4, 0.05, seed=seed + 1000), 0.7),
+    "held-out-5d-static": Family(lambda seed: MovingPeak(5, 0.0, seed=seed + 1000), 0.25),
+    "held-out-jumps": Family(lambda seed: MovingPeak(3, 0.01, 6, seed=seed + 1000), 0.3),
+    "held-out-gp": Family(lambda seed: GPDraw(3, 0.15, 0.4, seed=seed + 1000), 0.4),
+    "held-out-mixed": Family(lambda seed: Mixed(seed=seed + 1000), 1.0),
+    "held-out-flatter": Family(lambda _: IllConditioned(48, 1e-4), score_error=0.05),
+    "held-out-noisier": Family(lambda _: IllConditioned(96, 3e-3, 4.0), score_error=0.1),
 }
 
+_RIVALS = ["random", "asha", "pbt", "uniform", "dice", "paper", "pb2"]
+_SGD = ["ill-conditioned", "held-out-flatter", "held-out-noisier"]
 _BASELINES = ["random", "pbt", "pbt-2017", "uniform", "dice"]
 _ABLATED = ["peak-3d", "peak-jumps", "noisy-sgd", "gp-unlearnable", "peak-6d"]
 _SIZED = ["peak-3d", "peak-jumps", "noisy-sgd"]
@@ -116,14 +136,26 @@ class Table:
     seeds: int = 100
     paired: bool = False
     """Whether cells show their difference to pb2, seed by seed, instead of their own interval."""
+    shown: Literal["regrets", "scores"] = "regrets"
+    """Where no optimum is known, the final score itself says more than its distance from a reference."""
 
 
 TABLES: dict[str, Table] = {
+    "bite": Table("Problems that bite, 4 agents", [*_RIVALS, *REFERENCES], list(BITING), 4),
+    "bite-eight": Table("Problems that bite, 8 agents", [*_RIVALS, *REFERENCES], list(BITING), 8),
+    "quadratics": Table(
+        "−log₁₀ of the final loss of ill-conditioned quadratics, 4 agents",
+        [*_RIVALS, *REFERENCES],
+        _SGD,
+        4,
+        shown="scores",
+    ),
+    "quadratics-eight": Table("The same, 8 agents", [*_RIVALS, *REFERENCES], _SGD, 8, shown="scores"),
     "four": Table("4 agents", [*_BASELINES, "paper", "pb2"], list(FAMILIES), 4),
     "held-out": Table(
         "Held out, 6 agents",
         [*_BASELINES, "paper", "pb2"],
-        [name for name in PROBLEMS if name.startswith("held-out")],
+        ["held-out-4d", "held-out-5d-static", "held-out-jumps", "held-out-gp", "held-out-mixed"],
         6,
     ),
     "eight": Table("8 agents", [*_BASELINES, "paper", "pb2"], list(FAMILIES), 8),
@@ -162,15 +194,25 @@ def _path(size: int, problem: str, strategy: str) -> Path:
     return RESULTS / f"B{size}-{problem}-{strategy.replace(' ', '_')}.json"
 
 
-def _regrets(size: int, problem: str, strategy: str) -> list[float]:
+def _kept(size: int, problem: str, strategy: str, what: str = "regrets") -> list[float]:
     path = _path(size, problem, strategy)
-    return list(json.loads(path.read_text())["regrets"]) if path.exists() else []
+    return list(json.loads(path.read_text()).get(what, ())) if path.exists() else []
 
 
-def _one(size: int, problem: str, strategy: str, seed: int) -> float:
-    make, noise = PROBLEMS[problem]
-    made = STRATEGIES[strategy]()
-    return simulate(make(seed), made, size=size, intervals=INTERVALS, seed=seed, noise=noise).regret
+def _one(size: int, problem: str, strategy: str, seed: int) -> tuple[float, float]:
+    """Return the regret and the final score of one run."""
+    made = strategy if strategy in REFERENCES else STRATEGIES[strategy]()
+    found = run_family(PROBLEMS[problem], made, size=size, intervals=INTERVALS, seed=seed)
+    assert found is not None
+    return found.regret, found.score
+
+
+def has(problem: str, strategy: str) -> bool:
+    """Return whether a strategy can be run on a problem: only some have a reference of that name."""
+    if strategy not in REFERENCES:
+        return True
+    made = PROBLEMS[problem].make(0)
+    return isinstance(made, Referenced) and strategy in made.references(INTERVALS)
 
 
 def run(names: list[str], seeds: int | None, workers: int) -> None:
@@ -183,46 +225,69 @@ def run(names: list[str], seeds: int | None, workers: int) -> None:
             table = TABLES[name]
             for problem in table.problems:
                 for strategy in table.strategies:
-                    cell = partial(_one, table.size, problem, strategy)
-                    have, wanted = _regrets(table.size, problem, strategy), seeds or table.seeds
-                    if have and round(cell(0), 5) != have[0]:
-                        file = _path(table.size, problem, strategy)
-                        raise SystemExit(f"seed 0 of {file} comes out differently now; remove it to make it anew")
-                    while len(have) < wanted:
-                        have += pool.map(cell, range(len(have), min(wanted, len(have) + CHUNK)), chunksize=2)
-                        body = {
-                            "version": pb.__version__,
-                            "intervals": INTERVALS,
-                            "regrets": [round(r, 5) for r in have],
-                        }
-                        _path(table.size, problem, strategy).write_text(json.dumps(body) + "\n")
-                    shown = Cell(strategy, problem, tuple(have))
-                    print(f"B={table.size} {problem} {strategy}: {shown.mean:.3f} ± {shown.half_width:.3f}", flush=True)
+                    if has(problem, strategy):
+                        run_cell(partial(pool.map, chunksize=2), table, problem, strategy, seeds or table.seeds)
+
+
+def missing(table: Table) -> list[tuple[str, str]]:
+    """Return the cells of a table that lack seeds, as problem and strategy."""
+    asked = [(p, s) for p in table.problems for s in table.strategies if has(p, s)]
+    return [(p, s) for p, s in asked if len(_kept(table.size, p, s)) < table.seeds]
+
+
+def run_cell(spread: Callable[..., Any], table: Table, problem: str, strategy: str, wanted: int) -> None:
+    """Run the seeds that a cell lacks, and save it as it grows; `spread` maps over seeds, such as a pool's map."""
+    cell = partial(_one, table.size, problem, strategy)
+    file = _path(table.size, problem, strategy)
+    have, scores = (_kept(table.size, problem, strategy, what) for what in ("regrets", "scores"))
+    if have and round(cell(0)[0], 5) != have[0]:
+        raise SystemExit(f"seed 0 of {file} comes out differently now; remove it to make it anew")
+    while len(have) < wanted:
+        found = list(spread(cell, range(len(have), min(wanted, len(have) + CHUNK))))
+        if len(scores) == len(have):  # cells that were begun before scores were kept have none
+            scores += [round(score, 4) for _, score in found]
+        have += [round(regret, 5) for regret, _ in found]
+        body = {"version": pb.__version__, "intervals": INTERVALS, "regrets": have, "scores": scores}
+        file.write_text(json.dumps(body) + "\n")
+    shown = Cell(strategy, problem, tuple(have))
+    print(f"B={table.size} {problem} {strategy}: {shown.mean:.3f} ± {shown.half_width:.3f}", flush=True)
 
 
 def show() -> Iterator[str]:
-    """Yield the tables as Markdown: mean regret and its 95 % interval over common seeds, the best in bold."""
-    for table in TABLES.values():
-        asked = [(problem, strategy) for problem in table.problems for strategy in table.strategies]
-        found = {(p, s): _regrets(table.size, p, s) for p, s in asked}
-        there = [s for s in table.strategies if any(found[p, s] for p in table.problems)]
-        if not there:
+    """Yield the tables as Markdown."""
+    for found in TABLES.values():
+        yield from show_table(found)
+
+
+def show_table(table: Table) -> Iterator[str]:
+    """Yield a table as Markdown: means and their 95 % intervals over common seeds, the best in bold."""
+    asked = [(problem, strategy) for problem in table.problems for strategy in table.strategies]
+    found = {(p, s): _kept(table.size, p, s, table.shown) for p, s in asked}
+    there = [s for s in table.strategies if any(found[p, s] for p in table.problems)]
+    if not there:
+        return
+    yield f"### {table.title}\n"
+    peers = [peer for peer in ("uniform", "dice") if {"pb2", peer} <= set(there) and table.shown == "regrets"]
+    yield "| problem | seeds | " + " | ".join([*there, *(f"pb2 / {peer}" for peer in peers)]) + " |"
+    yield "|---" * (len(there) + len(peers) + 2) + "|"
+    for problem in table.problems:
+        values = {s: found[problem, s] for s in there if found[problem, s]}
+        if not values:
             continue
-        yield f"### {table.title}\n"
-        peers = [peer for peer in ("uniform", "dice") if peer in there]
-        yield "| problem | seeds | " + " | ".join([*there, *(f"pb2 / {peer}" for peer in peers)]) + " |"
-        yield "|---" * (len(there) + len(peers) + 2) + "|"
-        for problem in table.problems:
-            regrets = {s: found[problem, s] for s in there if found[problem, s]}
-            if not regrets:
-                continue
-            n = min(len(one) for one in regrets.values())  # the same seeds for all: problems differ in difficulty
-            row = {s: Cell(s, problem, tuple(one[:n])) for s, one in regrets.items()}
-            best = min(row, key=lambda s: row[s].mean)
-            texts = [_text(row.get(s), s == best, row.get("pb2") if table.paired else None) for s in there]
-            ratios = [f"{row['pb2'].mean / row[p].mean:.2f}" if {"pb2", p} <= set(row) else "" for p in peers]
-            yield f"| {problem} | {n} | " + " | ".join([*texts, *ratios]) + " |"
-        yield ""
+        n = min(len(one) for one in values.values())  # the same seeds for all: problems differ in difficulty
+        row = {s: Cell(s, problem, tuple(one[:n])) for s, one in values.items()}
+        best = _best(row, table)
+        texts = [_text(row.get(s), s == best, row.get("pb2") if table.paired else None) for s in there]
+        ratios = [f"{row['pb2'].mean / row[p].mean:.2f}" if {"pb2", p} <= set(row) else "" for p in peers]
+        yield f"| {problem} | {n} | " + " | ".join([*texts, *ratios]) + " |"
+    yield ""
+
+
+def _best(row: dict[str, Cell], table: Table) -> str | None:
+    """Return the best strategy of a row: of regrets the least, of scores the highest; references do not compete."""
+    means = {name: cell.mean for name, cell in row.items() if name not in REFERENCES}
+    choose = min if table.shown == "regrets" else max
+    return choose(means, key=lambda name: means[name]) if means else None
 
 
 def _text(cell: Cell | None, best: bool, peer: Cell | None) -> str:

@@ -228,3 +228,13 @@ def step(state: Any, hparams: Any) -> Any:
 
 
 FUNCTIONAL = pb.functional(init, step)
+
+
+class Reseedable(Model):
+    """Says how sure its score is, and draws numbers of its own when it is a copy."""
+
+    def step(self, hparams: Any) -> Any:
+        return super().step(hparams) | {"score_error": 0.01, "noise": self.noise}
+
+    def reseed(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)

@@ -49,21 +49,22 @@ def test_pb2_that_nothing_surprises_is_pb2_until_something_does() -> None:
 
 def test_the_slope_of_digits_equals_finite_differences_and_each_optimiser_learns() -> None:
     problem = _digits.Digits()
-    network = problem.fresh()[: _digits._SIZE]
+    rng = np.random.default_rng(0)
+    network = problem.fresh(rng)[: _digits._SIZE]
     images, digits = (part[:20] for part in _digits._images())
 
     def loss(at: Any) -> float:
         return -float((digits * _digits._log_softmax(_digits._forward(at, images)[1])).sum(axis=1).mean())
 
     slope = _digits._slope(network, images, digits)
-    for i in np.random.default_rng(0).integers(0, len(network), 20):
+    for i in rng.integers(0, len(network), 20):
         off = 1e-5 * np.eye(1, len(network), i)[0]
         assert slope[i] == pytest.approx((loss(network + off) - loss(network - off)) / 2e-5, abs=1e-7)
     for optimiser, rate in (("sgd", 0.3), ("momentum", 0.05), ("adam", 0.005)):
-        weights = problem.fresh()
+        weights = problem.fresh(rng)
         for interval in range(1, 6):
-            weights = problem.train(weights, {"lr": rate, "optimiser": optimiser}, interval)
-        assert problem.score(weights) > 0.2 * problem.score(problem.fresh())
+            weights = problem.train(weights, {"lr": rate, "optimiser": optimiser}, interval, rng)
+        assert problem.score(weights) > 0.2 * problem.score(problem.fresh(rng))
 
 
 def test_a_population_shrinks_as_far_as_it_may() -> None:

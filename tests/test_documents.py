@@ -7,11 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
-from benchmarks.study import show
+from benchmarks import tables
 
 import popbandits
-from popbandits.cli._paper import _summary
-from popbandits.paper import read_results
 from tests.documents import KINDS, ROOT, blocks, check_inline, run_page
 
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -60,17 +58,12 @@ def test_docstring_examples_are_true(name: str) -> None:
     assert result.failed == 0
 
 
-def test_the_studys_tables_are_those_of_its_results() -> None:
-    page = (ROOT / "docs" / "study.md").read_text()
-    for line in show():
-        assert line in page
+@pytest.mark.parametrize("page", tables.PAGES, ids=lambda page: page.name)
+def test_tables_are_those_of_the_results(page: Path) -> None:
+    """`make tables` brings them up to date."""
+    assert tables.updated(page.read_text()) == page.read_text()
 
 
-@pytest.mark.parametrize(("page", "after"), [("README.md", None), ("docs/paper.md", None), ("docs/paper.md", 10)])
-def test_the_tables_of_real_training_are_those_of_the_results(page: str, after: int | None) -> None:
-    found = [r for r in read_results(ROOT / "results") if r.cell.experiment == "table1" and r.cell.scale == 1]
-    assert found
-    text = (ROOT / page).read_text()
-    for key in {(r.cell.task, r.cell.population, r.cell.method) for r in found}:
-        own = [r for r in found if (r.cell.task, r.cell.population, r.cell.method) == key]
-        assert _summary(own, 0, after) in text, f"{page} is not what `popbandits paper show` prints of {key}"
+def test_every_table_is_on_some_page() -> None:
+    pages = "".join(page.read_text() for page in tables.PAGES)
+    assert all(f"<!-- results: {name} -->" in pages for name in tables.GENERATORS)

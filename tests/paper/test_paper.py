@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import popbandits as pb
-from popbandits.cli._paper import _summary, show
-from popbandits.paper import EXPERIMENTS, METHODS, Cell, cells, draw, of_today, read_results, run_cell
+from popbandits.cli._paper import show
+from popbandits.paper import EXPERIMENTS, METHODS, Cell, cells, draw, of_today, read_results, run_cell, summary
 from popbandits.paper._experiments import Experiment
 from popbandits.paper._figures import curves
 from popbandits.paper._results import run_folder
@@ -190,7 +190,7 @@ def test_results_of_other_options_are_of_another_day_and_show_can_look_earlier(
     assert not replace(own[0], settings=unknown).current
     assert of_today([old, *own[1:]]) == own[1:]
     assert of_today([old]) == [old]
-    assert _summary([old, *own[1:]], 0, None).endswith(f"n={len(own) - 1}, 1 † left out")
+    assert summary([old, *own[1:]], 0, lambda result: result.best).endswith(f"n={len(own) - 1}, 1 † left out")
     show(folder, 1)
     first = [result.curve[0] for result in of_today(found)]
     assert f"[{min(first):.0f}, {max(first):.0f}] n={len(first)}" in capsys.readouterr().out

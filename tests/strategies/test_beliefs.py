@@ -71,7 +71,7 @@ def test_the_region_is_that_of_numbers_not_of_choices() -> None:
 
 @pytest.mark.parametrize(("family", "least", "most"), [("gp-unlearnable", 2, 3), ("peak-3d", 0, 0)])
 def test_the_warning_is_for_choices_at_chance(family: str, least: int, most: int) -> None:
-    make, noise = FAMILIES[family]
+    make, noise, _ = FAMILIES[family]
     said = 0
     for seed in range(3):
         problem = make(seed)

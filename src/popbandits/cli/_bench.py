@@ -8,11 +8,11 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from popbandits.problems import FAMILIES, Cell, quality
+from popbandits.problems import BITING, FAMILIES, REFERENCES, Cell, quality
 
 bench = typer.Typer(no_args_is_help=True, help="Measure strategies on problems with a known optimum.")
 
-_STRATEGIES = "random,pbt,uniform,pb2-paper,pb2"
+_STRATEGIES = ",".join(("random", "pbt", "uniform", "pb2-paper", "pb2", *REFERENCES))
 
 
 @bench.callback()
@@ -31,10 +31,13 @@ def bench_quality(
 ) -> None:
     """Print the normalised regret of strategies on problems: 0 is the optimum, 1 is not having trained.
 
+    Where no optimum is known, 0 is what a good schedule reaches. "best constant" and "good schedule" are references:
+    hparams that a search has found, for problems that have them.
+
     Example: popbandits bench quality --strategies pbt,pb2 --problems peak-3d --seeds 10
     """
     names = [name.strip() for name in strategies.split(",")]
-    chosen = list(FAMILIES) if problems == "all" else [name.strip() for name in problems.split(",")]
+    chosen = list(BITING | FAMILIES) if problems == "all" else [name.strip() for name in problems.split(",")]
     console = Console() if sys.stdout.isatty() else Console(width=100)
     cells: dict[tuple[str, str], Cell] = {}
     runs = quality(names, chosen, seeds=seeds, size=population, intervals=intervals, workers=workers)
@@ -53,8 +56,15 @@ def bench_quality(
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
     for problem in chosen:
-        row = [cells[problem, name] for name in names]
-        best = min(cell.mean for cell in row)
-        texts = [f"{cell.mean:.3f} ±{cell.half_width:.3f}" for cell in row]
-        table.add_row(problem, *(f"[bold]{t}[/bold]" if c.mean == best else t for t, c in zip(texts, row, strict=True)))
+        row = {name: cells[problem, name] for name in names if (problem, name) in cells}
+        best = min((cell.mean for name, cell in row.items() if name not in REFERENCES), default=None)
+        table.add_row(problem, *(_text(row.get(name), best) for name in names))
     console.print(table)
+
+
+def _text(cell: Cell | None, best: float | None) -> str:
+    """Return a mean with its interval, the best strategy's in bold; nothing where there is none."""
+    if cell is None:
+        return ""
+    text = f"{cell.mean:.3f} ±{cell.half_width:.3f}"
+    return f"[bold]{text}[/bold]" if cell.mean == best else text

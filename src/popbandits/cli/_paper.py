@@ -1,7 +1,6 @@
 """popbandits paper: the paper's experiments, run, resumed, shown and drawn."""
 
 from pathlib import Path
-from statistics import median
 from typing import Annotated
 
 import typer
@@ -10,13 +9,12 @@ from rich.table import Table
 from popbandits.cli._console import console, progress
 from popbandits.cli._given import executor_of
 from popbandits.cli._interrupts import interruptible
-from popbandits.paper import EXPERIMENTS, METHODS, Result, cells, draw, of_today, read_results, run_cell
+from popbandits.paper import EARLIER, EXPERIMENTS, METHODS, Result, cells, draw, read_results, rows, run_cell
 
 paper = typer.Typer(no_args_is_help=True, help="The paper's experiments.")
 
 Results = Annotated[Path, typer.Option(help="The folder of results.")]
 _RESULTS = Path("results")
-_EARLIER = "†"
 
 
 @paper.command("list")
@@ -57,7 +55,8 @@ def run_experiment(
         with interruptible(lambda: "the same command"):
             done = run_cell(cell, where, runs=runs, results=results, callbacks=progress(quiet))
         spent = f"{done.steps:,} {EXPERIMENTS[experiment].unit}"
-        print(f"{number}/{len(part)} {cell.name}: best {done.best:.1f}, {spent}, {done.seconds:.0f} s", flush=True)
+        judged = f"judged {done.judged:.1f} ± {done.judged_error:.1f}, best {done.best:.1f}"
+        print(f"{number}/{len(part)} {cell.name}: {judged}, {spent}, {done.seconds:.0f} s", flush=True)
 
 
 @paper.command()
@@ -65,19 +64,22 @@ def show(
     results: Results = _RESULTS,
     after: Annotated[int | None, typer.Option(min=1, help="The best after so many intervals, not after all.")] = None,
 ) -> None:
-    """Show the results beside the paper's: median of the best agent, range and number of seeds.
+    """Show the results beside the paper's: median, range and number of seeds.
+
+    "judged" is what the weights that a run chose are worth on 100 new episodes, or on the test images. The paper's
+    measure is the best that any agent reported at any time, which rewards luck.
 
     Example: popbandits paper show --after 10
     """
     found = read_results(results)
     out = console()
-    for name, experiment in EXPERIMENTS.items():
+    for name in EXPERIMENTS:
         own = [result for result in found if result.cell.experiment == name]
         if own:
-            made = _table(own, f"{name}: {experiment.title}", after)
+            made = _table(own, name, after)
             out.print(made)
-            if any(_EARLIER in str(text) for column in made.columns for text in column.cells):
-                print(f"{_EARLIER} with an earlier trainer or strategy; `popbandits paper run {name}` makes these anew")
+            if any(EARLIER in str(text) for column in made.columns for text in column.cells):
+                print(f"{EARLIER} with an earlier trainer or strategy; `popbandits paper run {name}` makes these anew")
     if not found:
         print(f"no result in {results} yet; make some with: popbandits paper run")
 
@@ -95,31 +97,13 @@ def figures(
         print(file)
 
 
-def _table(found: list[Result], title: str, after: int | None) -> Table:
-    methods = [method for method in METHODS if any(result.cell.method == method for result in found)]
-    experiment = EXPERIMENTS[found[0].cell.experiment]
-    table = Table(title=title, title_justify="left")
-    for name in ("task", "B", "budget", *methods):
-        table.add_column(name, no_wrap=True)
-    for task, population, scale in sorted({(r.cell.task, r.cell.population, r.cell.scale) for r in found}):
-        texts = []
-        for method in methods:
-            where = (task, population, scale, method)
-            those = [r for r in found if (r.cell.task, r.cell.population, r.cell.scale, r.cell.method) == where]
-            texts.append(_summary(those, experiment.digits, after))
-        table.add_row(task, str(population), f"{scale:g}", *texts)
-        own = experiment.paper.get((task, population), {})
-        if after is None and any(method in own for method in methods):
-            table.add_row("  the paper", "", "1", *(f"{own[m]:g}" if m in own else "" for m in methods))
+def _table(found: list[Result], name: str, after: int | None) -> Table:
+    shown = list(rows(found, name, after))
+    methods = [method for method in METHODS if any(row.texts[method] for row in shown)]
+    table = Table(title=f"{name}: {EXPERIMENTS[name].title}", title_justify="left")
+    for column in ("task", "B", "budget", "measure", *methods):
+        table.add_column(column, no_wrap=True)
+    for row in shown:
+        texts = [row.texts[method] for method in methods]
+        table.add_row(row.task, str(row.population), f"{row.scale:g}", row.measure, *texts)
     return table
-
-
-def _summary(found: list[Result], digits: int, after: int | None) -> str:
-    if not found:
-        return ""
-    shown = of_today(found)
-    best = [result.best if after is None else result.curve[:after][-1] for result in shown]
-    mark = "" if all(result.current for result in shown) else f" {_EARLIER}"
-    if len(shown) < len(found):
-        mark = f", {len(found) - len(shown)} {_EARLIER} left out"
-    return f"{median(best):.{digits}f} [{min(best):.{digits}f}, {max(best):.{digits}f}] n={len(best)}{mark}"

@@ -3,17 +3,23 @@
 from popbandits.paper._cells import Cell, cells
 from popbandits.paper._experiments import EXPERIMENTS, METHODS, Experiment
 from popbandits.paper._figures import draw
-from popbandits.paper._results import Result, of_today, read_results, run_cell
+from popbandits.paper._results import Result, is_done, of_today, read_results, run_cell
+from popbandits.paper._tables import EARLIER, Row, rows, summary
 
 __all__ = [
+    "EARLIER",
     "EXPERIMENTS",
     "METHODS",
     "Cell",
     "Experiment",
     "Result",
+    "Row",
     "cells",
     "draw",
+    "is_done",
     "of_today",
     "read_results",
+    "rows",
     "run_cell",
+    "summary",
 ]

@@ -82,8 +82,8 @@ def run_cell(
         RunError: when the result could not be written, before anything is trained.
     """
     file = cell.result_file(results)
-    if file.exists() and (found := _read(file)).current:
-        return found
+    if is_done(cell, results):
+        return _read(file)
     try:  # before anything is trained for it
         file.parent.mkdir(parents=True, exist_ok=True)
         beside = file.with_suffix(".new")
@@ -106,6 +106,12 @@ def run_cell(
     beside.replace(file)
     shutil.rmtree(folder)
     return _read(file)
+
+
+def is_done(cell: Cell, results: Path) -> bool:
+    """Return whether a cell has a result that the trainer and the method of today have made."""
+    file = cell.result_file(results)
+    return file.exists() and _read(file).current
 
 
 def run_folder(cell: Cell, runs: Path) -> Path:

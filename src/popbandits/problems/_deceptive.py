@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.random import Generator
 
 from popbandits._types import Hparams
 from popbandits.problems._problem import Weights
@@ -30,10 +31,10 @@ class Deceptive:
     def space(self) -> Space:
         return Space({"spend": Float(0.0, 1.0)})
 
-    def fresh(self) -> Weights:
+    def fresh(self, rng: Generator) -> Weights:
         return np.array([0.0, 1.0])
 
-    def train(self, weights: Weights, hparams: Hparams, interval: int) -> Weights:
+    def train(self, weights: Weights, hparams: Hparams, interval: int, rng: Generator) -> Weights:
         earned, capital = weights
         spend = hparams["spend"]
         return np.array([earned + spend * capital, capital * (1.0 + self.growth * (1.0 - spend))])

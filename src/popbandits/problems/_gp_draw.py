@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.random import Generator
 
 from popbandits._errors import OptionError
 from popbandits._random import generator, quasi_random
@@ -92,10 +93,10 @@ class GPDraw:
             raise OptionError(f"a problem has {LONGEST} intervals, but got interval {interval}")
         return interval - 1
 
-    def fresh(self) -> Weights:
+    def fresh(self, rng: Generator) -> Weights:
         return np.zeros(1)
 
-    def train(self, weights: Weights, hparams: Hparams, interval: int) -> Weights:
+    def train(self, weights: Weights, hparams: Hparams, interval: int, rng: Generator) -> Weights:
         x = np.array([[hparams[f"x{j}"] for j in range(self.dim)]])
         return weights + self.f(interval, x)
 

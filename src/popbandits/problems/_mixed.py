@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.random import Generator
 
 from popbandits._random import generator
 from popbandits._types import Hparams
@@ -47,10 +48,10 @@ class Mixed:
         turn = interval / _PERIOD + _KINDS.index(kind) / len(_KINDS) + self.seed * 0.382
         return 0.7 + 0.3 * math.cos(2 * math.pi * turn)
 
-    def fresh(self) -> Weights:
+    def fresh(self, rng: Generator) -> Weights:
         return np.zeros(1)
 
-    def train(self, weights: Weights, hparams: Hparams, interval: int) -> Weights:
+    def train(self, weights: Weights, hparams: Hparams, interval: int, rng: Generator) -> Weights:
         kind = hparams["kind"]
         at = self.space.params["lr"].to_unit(hparams["lr"])
         off = (at - float(self._peaks[kind].centres[interval - 1, 0])) ** 2

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.random import Generator
 
 from popbandits._errors import OptionError
 from popbandits._random import generator
@@ -47,10 +48,10 @@ class MovingPeak:
             centres[t] = at
         return centres
 
-    def fresh(self) -> Weights:
+    def fresh(self, rng: Generator) -> Weights:
         return np.zeros(1)
 
-    def train(self, weights: Weights, hparams: Hparams, interval: int) -> Weights:
+    def train(self, weights: Weights, hparams: Hparams, interval: int, rng: Generator) -> Weights:
         if interval > LONGEST:
             raise OptionError(f"a problem has {LONGEST} intervals, but got interval {interval}")
         x = np.array([hparams[f"x{j}"] for j in range(self.dim)])

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.random import Generator
 
 from popbandits._types import Floats, Hparams
 from popbandits.problems._problem import Weights
 from popbandits.space import Float, Space
+
+_FRESH = np.array([100.0])
 
 
 @dataclass(frozen=True)
@@ -31,17 +34,17 @@ class NoisySGD:
     def space(self) -> Space:
         return Space({"lr": Float(1e-4, 1.0, log=True)})
 
-    def fresh(self) -> Weights:
-        return np.array([100.0])
+    def fresh(self, rng: Generator) -> Weights:
+        return _FRESH
 
-    def train(self, weights: Weights, hparams: Hparams, interval: int) -> Weights:
+    def train(self, weights: Weights, hparams: Hparams, interval: int, rng: Generator) -> Weights:
         return self._after(weights, np.array([hparams["lr"]]))
 
     def score(self, weights: Weights) -> float:
         return float(-np.log10(weights[0]))
 
     def optimum(self, intervals: int) -> float:
-        weights = self.fresh()
+        weights = _FRESH
         rates = np.logspace(-4, 0, 20001)
         for _ in range(intervals):
             weights = self._after(weights, rates).min(keepdims=True)

@@ -17,17 +17,26 @@ class Outcome:
 
     Args:
         regret: of the agent that reported the highest score at its end: 0 is the optimum, 1 is not having trained.
+        score: of the same agent, as it is.
         history: every report.
         notes: of the last decision.
     """
 
     regret: float
+    score: float
     history: History
     notes: Mapping[str, Any]
 
 
 def simulate(
-    problem: Problem, strategy: Strategy, *, size: int, intervals: int, seed: int = 0, noise: float = 0.0
+    problem: Problem,
+    strategy: Strategy,
+    *,
+    size: int,
+    intervals: int,
+    seed: int = 0,
+    noise: float = 0.0,
+    score_error: float | None = None,
 ) -> Outcome:
     """Train a population on a problem and return its regret.
 
@@ -35,11 +44,12 @@ def simulate(
         problem, strategy: what and how.
         size, intervals, seed: of the population.
         noise: the deviation of a reported score, in units of the problem's signal.
+        score_error: the deviation of a reported score as it is; the strategy is told. In place of `noise`.
     """
     population = Population(problem.space, strategy, size=size, intervals=intervals, seed=seed)
     weights: dict[int, Weights] = {}
     ages: dict[int, int] = {}
-    deviation = noise * signal_size(problem) if noise else 0.0
+    deviation = score_error if score_error is not None else noise * signal_size(problem) if noise else 0.0
     actions = population.start()
     while actions:
         donated, aged = dict(weights), dict(ages)  # a donor may itself be replaced in the same decision
@@ -49,18 +59,22 @@ def simulate(
                 continue
             job = population.training[action.agent]
             fresh = action.source is None
-            begun = problem.fresh() if action.source is None else donated[action.source]
+            key = (job.interval, action.agent)
+            begun = problem.fresh(generator(seed, "fresh", *key)) if action.source is None else donated[action.source]
             # Problems change with the training of the weights, not with how often their agent has begun anew.
             ages[action.agent] = 1 if fresh else aged[action.source or 0] + 1
-            weights[action.agent] = problem.train(begun, action.hparams, ages[action.agent])
-            error = deviation * generator(seed, "noise", job.interval, action.agent).standard_normal()
-            released += population.tell(action.agent, problem.score(weights[action.agent]) + error)
+            rng = generator(seed, "training", *key)
+            weights[action.agent] = problem.train(begun, action.hparams, ages[action.agent], rng)
+            error = deviation * generator(seed, "noise", *key).standard_normal()
+            score = problem.score(weights[action.agent]) + error
+            released += population.tell(action.agent, score, score_error=score_error)
         actions = released
     history = population.history
     final = [int(np.flatnonzero(history.agent == agent)[-1]) for agent in weights]
     chosen = int(history.agent[max(final, key=lambda row: _finite(float(history.score[row])))])
-    best, worst = problem.optimum(intervals), problem.score(problem.fresh())
-    return Outcome((best - problem.score(weights[chosen])) / (best - worst), history, population.notes)
+    score = problem.score(weights[chosen])
+    best, worst = problem.optimum(intervals), problem.score(problem.fresh(generator(seed, "untrained")))
+    return Outcome((best - score) / (best - worst), score, history, population.notes)
 
 
 def _finite(score: float) -> float:

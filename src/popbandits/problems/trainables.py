@@ -1,5 +1,6 @@
 """Problems as trainables, so that the whole engine can be tried without a framework: `popbandits run noisy-sgd`."""
 
+import json
 from pathlib import Path
 from typing import ClassVar
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from popbandits._types import Hparams
 from popbandits.problems._deceptive import Deceptive
+from popbandits.problems._ill_conditioned import IllConditioned
 from popbandits.problems._mixed import Mixed
 from popbandits.problems._moving_peak import MovingPeak
 from popbandits.problems._noisy_sgd import NoisySGD
@@ -21,21 +23,27 @@ class _ProblemTrainable:
     problem: ClassVar[Problem]
     space: ClassVar[Space]
 
-    def __init__(self, seed: int) -> None:  # noqa: ARG002  (fresh weights of a problem are all alike)
-        self.weights, self.intervals = self.problem.fresh(), 0
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.weights, self.intervals = self.problem.fresh(self.rng), 0
 
     def step(self, hparams: Hparams) -> float:
         self.intervals += 1
-        self.weights = self.problem.train(self.weights, hparams, self.intervals)
+        self.weights = self.problem.train(self.weights, hparams, self.intervals, self.rng)
         return self.problem.score(self.weights)
+
+    def reseed(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
 
     def save(self, path: Path) -> None:
         np.save(path / "weights.npy", self.weights)
-        (path / "intervals").write_text(str(self.intervals))
+        counters = {"intervals": self.intervals, "random": self.rng.bit_generator.state}
+        (path / "counters.json").write_text(json.dumps(counters))
 
     def load(self, path: Path) -> None:
         self.weights = np.load(path / "weights.npy", allow_pickle=False)
-        self.intervals = int((path / "intervals").read_text())
+        counters = json.loads((path / "counters.json").read_text())
+        self.intervals, self.rng.bit_generator.state = counters["intervals"], counters["random"]
 
 
 class NoisySGDAgent(_ProblemTrainable):
@@ -73,11 +81,19 @@ class DeceptiveAgent(_ProblemTrainable):
     space = problem.space
 
 
+class IllConditionedAgent(_ProblemTrainable):
+    """Real SGD on an ill-conditioned noisy quadratic."""
+
+    problem = IllConditioned()
+    space = problem.space
+
+
 BUILT_IN = {
     "noisy-sgd": NoisySGDAgent,
     "quadratic": QuadraticAgent,
     "moving-peak": MovingPeakAgent,
     "mixed": MixedAgent,
     "deceptive": DeceptiveAgent,
+    "ill-conditioned": IllConditionedAgent,
 }
 """The names that `popbandits run` knows."""

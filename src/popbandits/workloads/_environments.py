@@ -28,7 +28,9 @@ def make_environments(name: str, count: int, seed: int, **options: Any) -> Any:
     if name not in known:
         close = difflib.get_close_matches(name, known, n=3)
         raise TrainableError(f"there is no environment {name!r}{'; close to it: ' + ', '.join(close) if close else ''}")
-    return envpool.make(name, env_type="gymnasium", num_envs=count, num_threads=1, seed=seed, **options)
+    envs = envpool.make(name, env_type="gymnasium", num_envs=count, num_threads=1, seed=seed, **options)
+    spaces_of(envs)  # they are made when first asked for, with warnings that tell users nothing
+    return envs
 
 
 def spaces_of(envs: Any) -> tuple[Any, Any]:

@@ -1,0 +1,239 @@
+"""Everything that takes days, in the order in which it tells most: what is missing is made, one cell after another.
+
+    make experiments                                  on two cores, niced to the lowest
+    python -m benchmarks.experiments run --workers 1  on one
+    python -m benchmarks.experiments list             what is missing
+
+A job is one cell of the bench of real training, of the study or of the paper's experiments, in a process of its own.
+It can be killed at any time: what it has written stays, and the next call goes on from there. Several calls share the
+work, since each job is locked while somebody is at it. `make tables` brings the documentation up to date.
+"""
+
+import argparse
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from benchmarks import study
+from benchmarks._ceilings import has_ceiling
+from benchmarks._real_cells import read_cell
+from benchmarks._real_tasks import CEILINGS, CORNER, STRATEGIES, TASKS
+from popbandits.paper import METHODS, Cell, is_done, run_cell
+
+NOTES = Path("runs/experiments")
+RESULTS, RUNS = Path("results"), Path("runs/paper")
+LOWEST = 19
+
+
+@dataclass(frozen=True)
+class Job:
+    """One cell: the kind of it, and its words on the command line."""
+
+    kind: str
+    words: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """A name for its lock and its notes."""
+        return "-".join((self.kind, *self.words)).replace(" ", "_").replace(":", ".")
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing left to do."""
+        if self.kind == "ceilings":
+            return has_ceiling(self.words[0])
+        if self.kind == "real":
+            task, method, size, seeds = self.words
+            return len(read_cell(task, method, int(size)).judged) >= int(seeds)
+        if self.kind == "study":
+            table, problem, strategy = self.words
+            return (problem, strategy) not in study.missing(study.TABLES[table])
+        return is_done(self.cell, RESULTS)
+
+    @property
+    def cell(self) -> Cell:
+        """The cell of one of the paper's experiments."""
+        experiment, task, size, method, seed, scale = self.words
+        return Cell(experiment, task, int(size), method, int(seed), float(scale))
+
+    def run(self) -> None:
+        """Make it, here and now."""
+        from benchmarks import real
+        from popbandits.run import Inline
+
+        if self.kind == "ceilings":
+            real.find_ceilings(self.words[0])
+        elif self.kind == "real":
+            task, method, size, seeds = self.words
+            print(f"{task} {method}: {real.run_cell(task, method, int(size), int(seeds)).summary()}")
+        elif self.kind == "study":
+            table, problem, strategy = self.words
+            study.RESULTS.mkdir(parents=True, exist_ok=True)
+            study.run_cell(map, study.TABLES[table], problem, strategy, study.TABLES[table].seeds)
+        else:
+            done = run_cell(self.cell, Inline(), runs=RUNS, results=RESULTS)
+            print(f"{self.cell.name}: judged {done.judged}, best {done.best:.1f}, {done.seconds:.0f} s")
+
+
+def jobs() -> Iterator[Job]:
+    """Yield every job, most telling first."""
+    mapped = ("pendulum", "acrobot", "mountain-car", "fashion")
+    for task in mapped:
+        yield from _real(task, [*STRATEGIES, CORNER])
+    baselines = ("asha", "pbt", "rs", "pb2-paper", "uniform")
+    yield from _paper("table1", "LunarLanderContinuous", 4, baselines, 10)
+    for task in mapped:
+        yield Job("ceilings", (task,))
+        yield from _real(task, CEILINGS)
+    yield from _study("bite", "quadratics")
+    yield from _real("text", [*STRATEGIES, CORNER])
+    yield from _paper("table1", "BipedalWalker", 4, baselines, 10)
+    yield from _real("lunar-lander", [*STRATEGIES, CORNER])
+    yield Job("ceilings", ("text",))
+    yield from _real("text", CEILINGS)
+    yield from _study("bite-eight", "quadratics-eight")
+    for task in ("LunarLanderContinuous", "BipedalWalker"):
+        yield from _paper("table1", task, 4, ("pb2",), 10)
+    for task in ("Hopper", "InvertedDoublePendulum"):
+        yield from _paper("table1", task, 4, (*baselines, "pb2"), 10)
+    yield from _paper("robustness", "BipedalWalker", 4, ("pbt", "rs", "pb2-paper", "pb2"), 10)
+    yield from _paper("cifar10", "CIFAR10", 4, ("rs", "pbt", "pb2-paper", "pb2"), 1, 0.05)
+    for task in ("Breakout", "SpaceInvaders"):
+        yield from _paper("impala", task, 4, ("rs", "pbt", "pb2-paper", "pb2"), 1, 0.1)
+    for task in ("LunarLanderContinuous", "BipedalWalker"):
+        yield from _paper("table1", task, 4, ("bo",), 10)
+        yield from _paper("table1", task, 8, (*baselines, "pb2"), 10)
+    yield from _paper("scaling", "BipedalWalker", 16, ("pbt", "pb2-paper", "pb2"), 3)
+    for task in mapped:
+        yield from _real(task, list(STRATEGIES), 8)
+    yield from _study(*(name for name in study.TABLES if not name.startswith(("bite", "quadratics"))))
+
+
+def _real(task: str, methods: list[str] | tuple[str, ...], size: int = 4) -> Iterator[Job]:
+    for method in methods:
+        yield Job("real", (task, method, str(size), str(TASKS[task].seeds)))
+
+
+def _paper(
+    experiment: str, task: str, size: int, methods: tuple[str, ...], seeds: int, scale: float = 1.0
+) -> Iterator[Job]:
+    assert set(methods) <= set(METHODS)
+    for seed in range(seeds):
+        for method in methods:
+            yield Job("paper", (experiment, task, str(size), method, str(seed), f"{scale:g}"))
+
+
+def _study(*tables: str) -> Iterator[Job]:
+    for table in tables:
+        found = study.TABLES[table]
+        for problem in found.problems:
+            for strategy in found.strategies:
+                if study.has(problem, strategy):
+                    yield Job("study", (table, problem, strategy))
+
+
+class Crew:
+    """Workers that take the next job that nobody is at, each in a process that anything may interrupt."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._stopping = threading.Event()
+        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._tried: set[str] = set()
+        self._guard = threading.Lock()
+
+    def run(self) -> None:
+        """Work until nothing is missing, or a signal ends it."""
+        NOTES.mkdir(parents=True, exist_ok=True)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, lambda *_: self.stop())
+        threads = [threading.Thread(target=self._work) for _ in range(self._workers)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            while thread.is_alive():  # a join without a limit would not hear signals
+                thread.join(0.5)
+
+    def stop(self) -> None:
+        """End the jobs at hand; what they have written stays."""
+        self._stopping.set()
+        for process in list(self._processes):
+            process.terminate()
+
+    def _work(self) -> None:
+        while not self._stopping.is_set():
+            taken = self._take()
+            if taken is None:
+                return
+            job, lock = taken
+            with lock:
+                self._make(job, lock)
+
+    def _take(self) -> tuple[Job, IO[str]] | None:
+        """Return the first job that is not done and that nobody is at, with its lock held."""
+        with self._guard:
+            for job in jobs():
+                if job.name in self._tried or job.done:
+                    continue
+                lock = (NOTES / f"{job.name}.lock").open("w")
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    lock.close()
+                    continue
+                self._tried.add(job.name)
+                return job, lock
+        return None
+
+    def _make(self, job: Job, lock: IO[str]) -> None:
+        safe = ["-P"] if sys.flags.safe_path else []
+        command = [sys.executable, *safe, "-m", "benchmarks.experiments", "one", job.kind, *job.words]
+        began = time.monotonic()
+        notes = NOTES / f"{job.name}.log"
+        with notes.open("w") as out:
+            process = subprocess.Popen(
+                command,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                pass_fds=(lock.fileno(),),  # the lock lives as long as the job, should this process be killed
+            )
+            self._processes.add(process)
+            code = process.wait()
+            self._processes.discard(process)
+        lines = notes.read_text().strip().splitlines()
+        said = lines[-1] if lines else ""
+        result = said if code == 0 else f"interrupted ({code})" if code < 0 else f"failed, see {notes}: {said}"
+        print(f"{job.name}: {result} ({time.monotonic() - began:.0f} s)", flush=True)
+
+
+def main() -> None:
+    """Do what the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=["run", "list", "one"])
+    parser.add_argument("words", nargs="*", help="with one: a job, as list prints it")
+    parser.add_argument("--workers", type=int, default=2)
+    given = parser.parse_args()
+    if given.command == "one":
+        os.nice(LOWEST)
+        Job(given.words[0], tuple(given.words[1:])).run()
+    elif given.command == "run":
+        Crew(given.workers).run()
+    else:
+        every = list(jobs())
+        missing = [job for job in every if not job.done]
+        for job in missing:
+            print(job.kind, *(f"'{word}'" if " " in word else word for word in job.words))
+        print(f"{len(missing)} of {len(every)} jobs are missing")
+
+
+if __name__ == "__main__":
+    main()
