@@ -74,7 +74,8 @@ def simulate(
     chosen = int(history.agent[max(final, key=lambda row: _finite(float(history.score[row])))])
     score = problem.score(weights[chosen])
     best, worst = problem.optimum(intervals), problem.score(problem.fresh(generator(seed, "untrained")))
-    return Outcome((best - score) / (best - worst), score, history, population.notes)
+    unit = best - worst if best != worst else 1.0  # in a run too short to gain anything there is nothing to measure by
+    return Outcome((best - score) / unit, score, history, population.notes)
 
 
 def _finite(score: float) -> float:
