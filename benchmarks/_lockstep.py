@@ -130,7 +130,7 @@ def train_all(
     best_score, best = np.full(len(seeds), -np.inf), None
     curves: list[list[float]] = [[] for _ in seeds]
     hparams = {name: np.zeros(fleet.count, np.float32) for name in functions.space.params}
-    while any(actions):
+    while any(population.training for population in populations):
         trains = _prepare(fleet, populations, actions, hparams, size)
         metrics = fleet.train({name: jnp.asarray(column) for name, column in hparams.items()}, trains)
         score = np.where(trains & np.isfinite(metrics["score"]), metrics["score"], -np.inf).reshape(-1, size)

@@ -28,7 +28,7 @@ def train_one(
     with tempfile.TemporaryDirectory(prefix="popbandits-real-") as name:
         folder = Path(name)
         actions = population.start()
-        while actions:
+        while population.training:
             released, top = [], -np.inf
             for donor in {action.source for action in actions if action.source not in (None, action.agent)}:
                 _saved(agents[donor or 0], folder / f"donor-{donor}")

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks import _digits, _ray_pb2
 from benchmarks._calm import CalmPB2
 from benchmarks._dice import DicePB2
 from benchmarks._exp3 import MixPB2
@@ -12,8 +11,9 @@ from benchmarks.adaptive import ShrinkingPB2
 from benchmarks.study import PROBLEMS, STRATEGIES, TABLES, show
 
 import popbandits as pb
+from benchmarks import _digits, _ray_pb2
 from popbandits.population import View
-from popbandits.problems import Mixed, MovingPeak, simulate
+from popbandits.problems import REFERENCES, Mixed, MovingPeak, simulate
 
 
 def test_dice_copy_as_pb2_does_and_draw_uniformly() -> None:
@@ -104,6 +104,6 @@ def test_ray_is_given_the_rows_that_its_own_functions_keep(monkeypatch: pytest.M
 
 def test_the_studys_tables_name_what_there_is() -> None:
     for table in TABLES.values():
-        assert set(table.strategies) <= set(STRATEGIES)
+        assert set(table.strategies) <= {*STRATEGIES, *REFERENCES}
         assert set(table.problems) <= set(PROBLEMS)
     assert any(line.startswith("### ") for line in show())
