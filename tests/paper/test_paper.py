@@ -190,7 +190,8 @@ def test_results_of_other_options_are_of_another_day_and_show_can_look_earlier(
     assert not replace(own[0], settings=unknown).current
     assert of_today([old, *own[1:]]) == own[1:]
     assert of_today([old]) == [old]
-    assert summary([old, *own[1:]], 0, lambda result: result.best).endswith(f"n={len(own) - 1}, 1 † left out")
+    assert summary([old, *own[1:]], 0, lambda result: result.best).endswith(f"n={len(own) - 1}")
+    assert summary([old], 0, lambda result: result.best).endswith("n=1 †")
     show(folder, 1)
     first = [result.curve[0] for result in of_today(found)]
     assert f"[{min(first):.0f}, {max(first):.0f}] n={len(first)}" in capsys.readouterr().out

@@ -55,12 +55,13 @@ def rows(found: list[Result], experiment: str, after: int | None = None) -> Iter
 
 
 def summary(found: list[Result], digits: int, measure: Callable[[Result], float | None]) -> str:
-    """Return the median, the range and the number of seeds; with a mark for results of an earlier trainer or method."""
+    """Return the median, the range and the number of seeds.
+
+    Results of an earlier trainer or method are shown, with a mark, only while there are none of today's.
+    """
     shown = of_today(found)
     values = [value for result in shown if (value := measure(result)) is not None]
     if not values:
         return ""
     mark = "" if all(result.current for result in shown) else f" {EARLIER}"
-    if len(shown) < len(found):
-        mark = f", {len(found) - len(shown)} {EARLIER} left out"
     return f"{median(values):.{digits}f} [{min(values):.{digits}f}, {max(values):.{digits}f}] n={len(values)}{mark}"

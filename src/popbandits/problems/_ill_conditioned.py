@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.random import Generator
 
+from popbandits._errors import OptionError
 from popbandits._types import Floats, Hparams
 from popbandits.problems._problem import Weights, along
 from popbandits.space import Float, Int, Space
@@ -67,7 +68,9 @@ class IllConditioned:
         return -float(np.log10(self.expected_loss(self.references(intervals)["good schedule"])))
 
     def references(self, intervals: int) -> Mapping[str, Sequence[Hparams]]:
-        constant, *line = (self.space.encode(hparams) for hparams in REFERENCES.get(self, REFERENCES[IllConditioned()]))
+        if self not in REFERENCES:
+            raise OptionError(f"no reference was searched for {self}; add it to benchmarks/references.py")
+        constant, *line = (self.space.encode(hparams) for hparams in REFERENCES[self])
         return {
             "best constant": [self.space.decode(constant)] * intervals,
             "good schedule": [self.space.decode(point) for point in along(line[0], line[1], intervals)],
@@ -96,9 +99,19 @@ def _plan(hparams: Hparams) -> tuple[float, float, float, int]:
 
 REFERENCES: dict[IllConditioned, tuple[Hparams, Hparams, Hparams]] = {
     IllConditioned(): (
-        {"lr": 0.1, "batch": 32, "momentum": 0.9},
-        {"lr": 1.0, "batch": 8, "momentum": 0.9},
-        {"lr": 0.01, "batch": 64, "momentum": 0.9},
+        {"lr": 0.783, "batch": 256, "momentum": 0.936},
+        {"lr": 1.0, "batch": 9, "momentum": 0.969},
+        {"lr": 0.0394, "batch": 256, "momentum": 0.0},
+    ),
+    IllConditioned(48, 1e-4): (
+        {"lr": 0.0427, "batch": 8, "momentum": 0.867},
+        {"lr": 0.926, "batch": 8, "momentum": 0.99},
+        {"lr": 0.00176, "batch": 30, "momentum": 0.948},
+    ),
+    IllConditioned(96, 3e-3, 4.0): (
+        {"lr": 0.406, "batch": 256, "momentum": 0.930},
+        {"lr": 0.274, "batch": 11, "momentum": 0.99},
+        {"lr": 0.0255, "batch": 256, "momentum": 0.333},
     ),
 }
 """The best constant, and both ends of the line, as `python -m benchmarks.references` found them."""
