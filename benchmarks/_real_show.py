@@ -48,7 +48,7 @@ def show() -> Iterator[str]:
 
 def _task(task: Task, cells: dict[str, Cell]) -> Iterator[str]:
     yield f"### {task.name}: {task.title}\n"
-    yield "| method | seeds | worth, interquartile mean | better than random search | PB2 better than it |"
+    yield "| method | seeds | worth, interquartile mean | P(row beats random search) | P(PB2 beats row) |"
     yield "|---|---|---|---|---|"
     for method in sorted(cells, key=lambda m: -mean_estimate(cells[m].values).value):
         cell = cells[method]
@@ -61,7 +61,10 @@ def _task(task: Task, cells: dict[str, Cell]) -> Iterator[str]:
 def together() -> Iterator[str]:
     """Yield the table of all tasks whose ceilings are known."""
     everything = {name: cells for name in TASKS if (cells := found_cells(name)) and has_ceiling(name)}
-    yield "| method | tasks | normalised worth | better than random search | PB2 better than it |"
+    if not everything:
+        yield "There are no results yet; `make experiments` makes them."
+        return
+    yield "| method | tasks | normalised worth | P(row beats random search) | P(PB2 beats row) |"
     yield "|---|---|---|---|---|"
     rows = [row for method in METHODS if (row := _row(method, everything)) is not None]
     for _, text in sorted(rows, reverse=True):

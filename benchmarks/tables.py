@@ -33,6 +33,9 @@ _TITLES = {
 def paper_table(experiment: str, after: int | None = None) -> Iterator[str]:
     """Yield an experiment of the paper as Markdown."""
     found = list(rows(read_results(Path("results")), experiment, after))
+    if not found:
+        yield f"There are no results of {experiment} yet; `make experiments` makes them."
+        return
     methods = [method for method in METHODS if any(row.texts[method] for row in found)]
     yield f"| task | agents | measure | {' | '.join(_TITLES[method] for method in methods)} |"
     yield "|---" * (len(methods) + 3) + "|"
@@ -77,7 +80,7 @@ def updated(text: str) -> str:
 def _body(name: str) -> str:
     if name not in GENERATORS:
         raise SystemExit(f"there is no table {name!r}; there are {', '.join(GENERATORS)}")
-    return "\n".join(GENERATORS[name]()).strip()
+    return "\n".join(GENERATORS[name]()).strip() or "There are no results yet; `make experiments` makes them."
 
 
 def main() -> None:

@@ -64,4 +64,5 @@ def summary(found: list[Result], digits: int, measure: Callable[[Result], float 
     if not values:
         return ""
     mark = "" if all(result.current for result in shown) else f" {EARLIER}"
-    return f"{median(values):.{digits}f} [{min(values):.{digits}f}, {max(values):.{digits}f}] n={len(values)}{mark}"
+    spread = f" [{min(values):.{digits}f}, {max(values):.{digits}f}]" if len(values) > 1 else ""
+    return f"{median(values):.{digits}f}{spread} n={len(values)}{mark}"
