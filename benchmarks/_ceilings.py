@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._files import write_whole
 from benchmarks._lockstep import Compiled, Fleet, key_of
 from popbandits._errors import OptionError
 from popbandits._random import generator, quasi_random
@@ -21,6 +22,8 @@ from popbandits._types import Floats
 
 FOLDER = Path("results/real/ceilings")
 FIRST_SEED = 10_000
+LEARNERS = {"pendulum": 1, "acrobot": 1, "mountain-car": 1, "fashion": 1, "text": 1, "lunar-lander": 1}
+"""The revision of what each task trains; raised by a change that makes earlier results incomparable."""
 WIDTH = 128  # agents trained in one call
 FEW, MORE, MANY = 2, 6, 12  # seeds of a candidate: of every one, of the best of a round, of the last few
 
@@ -34,6 +37,7 @@ class Ceiling:
         constant, line: points of the unit cube, one and two.
         constant_score, line_score: the mean of MANY agents that were judged, each with a seed of its own.
         trained: agents that the search has trained.
+        revision: of the learner.
     """
 
     untrained: float
@@ -42,6 +46,7 @@ class Ceiling:
     line: list[list[float]]
     line_score: float
     trained: int
+    revision: int
 
     def points(self, name: str, intervals: int) -> Floats:
         """Return the points of all intervals under the constant or the line."""
@@ -50,8 +55,9 @@ class Ceiling:
 
 
 def has_ceiling(task: str) -> bool:
-    """Return whether somebody has searched."""
-    return (FOLDER / f"{task}.json").exists()
+    """Return whether somebody has searched, with the learners as they are now."""
+    file = FOLDER / f"{task}.json"
+    return file.exists() and Ceiling(**json.loads(file.read_text())).revision == LEARNERS[task]
 
 
 def read_ceiling(task: str) -> Ceiling:
@@ -67,30 +73,30 @@ def read_ceiling(task: str) -> Ceiling:
 
 def along(lines: Floats, intervals: int) -> Floats:
     """Return the points of all intervals on lines, n x 2 x dim to n x intervals x dim."""
-    share = np.linspace(0, 1, intervals)[:, None]
-    return np.asarray(lines[:, :1] * (1 - share) + lines[:, 1:] * share)
+    return np.linspace(lines[:, 0], lines[:, 1], intervals, axis=1)
 
 
-def search(functions: Compiled, intervals: int) -> Iterator[str | Ceiling]:
-    """Yield a line of text for each round, and at last what was found."""
+def search(functions: Compiled, intervals: int, revision: int) -> Iterator[str | Ceiling]:
+    """Yield a line of text for each round, and at last what was found with this revision of a learner."""
     judge = _Judge(functions, intervals)
     rng = generator(0, "ceilings")
     dim = functions.space.dim
     untrained = judge.untrained()
     points = quasi_random(WIDTH, dim, rng)
-    constants = _Best(judge, np.stack([points, points], axis=1))
+    constants = _Best.of(judge, np.stack([points, points], axis=1))
     yield f"{WIDTH} constants: the best has {constants.score:.4g}"
     near = _clipped(np.repeat(constants.top(8), WIDTH // 8, axis=0) + _noise(rng, 0.1, (WIDTH, 1, dim)))
-    constants = constants.joined(_Best(judge, near))
+    constants = constants.joined(_Best.of(judge, near))
     yield f"{WIDTH} more near the best: {constants.score:.4g}"
     lines = constants
     for spread in (0.3, 0.15, 0.08):
         near = _clipped(np.repeat(lines.top(8), WIDTH // 8, axis=0) + _noise(rng, spread, (WIDTH, 2, dim)))
-        lines = lines.joined(_Best(judge, near))
+        lines = lines.joined(_Best.of(judge, near))
         yield f"{WIDTH} lines within {spread}: the best has {lines.score:.4g}"
     constant, constant_score = constants.final()
     line, line_score = lines.final()
-    yield Ceiling(untrained, constant[0].tolist(), constant_score, line.tolist(), line_score, judge.trained)
+    found = (untrained, constant[0].tolist(), constant_score, line.tolist(), line_score)
+    yield Ceiling(*found, judge.trained, revision)
 
 
 class _Judge:
@@ -133,39 +139,41 @@ class _Judge:
         return np.array([key_of(self._seed + i, purpose) for i in range(WIDTH)], np.uint32)
 
 
+@dataclass(frozen=True)
 class _Best:
-    """Candidates that had FEW seeds, and the best of them, which had MORE."""
+    """The best candidates so far, the best first, and what each is worth."""
 
-    def __init__(self, judge: _Judge, lines: Floats) -> None:
-        self._judge = judge
+    judge: _Judge
+    lines: Floats
+    worth: Floats
+
+    @staticmethod
+    def of(judge: _Judge, lines: Floats) -> "_Best":
+        """Return the best of some candidates: FEW seeds for all, MORE for the sixteen that do best by those."""
         chosen = lines[np.argsort(-judge(lines, FEW))[:16]]
         worth = judge(chosen, MORE)
         order = np.argsort(-worth)
-        self._lines, self._worth = chosen[order], worth[order]
+        return _Best(judge, chosen[order], worth[order])
 
     @property
     def score(self) -> float:
         """What the best is worth."""
-        return float(self._worth[0])
+        return float(self.worth[0])
 
     def top(self, count: int) -> Floats:
         """Return the best lines."""
-        return self._lines[:count]
+        return self.lines[:count]
 
     def joined(self, other: "_Best") -> "_Best":
         """Return the better ones of both."""
-        lines, worth = (np.concatenate(pair) for pair in zip((self._lines, self._worth), other._parts(), strict=True))
+        lines, worth = np.concatenate([self.lines, other.lines]), np.concatenate([self.worth, other.worth])
         order = np.argsort(-worth)[:16]
-        self._lines, self._worth = lines[order], worth[order]
-        return self
+        return _Best(self.judge, lines[order], worth[order])
 
     def final(self) -> tuple[Floats, float]:
         """Return the best of the first eight by MANY new seeds, and what it is worth by as many more."""
-        best = self._lines[int(np.argmax(self._judge(self._lines[:8], MANY)))]
-        return best, float(self._judge(best[None], MANY)[0])
-
-    def _parts(self) -> tuple[Floats, Floats]:
-        return self._lines, self._worth
+        best = self.lines[int(np.argmax(self.judge(self.lines[:8], MANY)))]
+        return best, float(self.judge(best[None], MANY)[0])
 
 
 def _noise(rng: np.random.Generator, spread: float, shape: tuple[int, ...]) -> Floats:
@@ -178,5 +186,4 @@ def _clipped(lines: Floats) -> Floats:
 
 def write_ceiling(task: str, ceiling: Ceiling) -> None:
     """Keep what was found."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    (FOLDER / f"{task}.json").write_text(json.dumps(asdict(ceiling), indent=1) + "\n")
+    write_whole(FOLDER / f"{task}.json", json.dumps(asdict(ceiling), indent=1))

@@ -1,5 +1,6 @@
 """One population of a trainable, its agents trained one after the other in this process: for what cannot be mapped."""
 
+import math
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks._lockstep import Outcome, key_of
+from popbandits._errors import TrainableError
 from popbandits._types import Hparams
 from popbandits.population import Population, Strategy
 from popbandits.space import Space
@@ -41,14 +43,20 @@ def train_one(
                 elif action.source != action.agent:
                     agents[action.agent].load(folder / f"donor-{action.source}")
                     agents[action.agent].reseed(key_of(seed, "copy", interval, action.agent))
-                found = agents[action.agent].step({**action.hparams, **constants})
-                released += population.tell(action.agent, found["score"], score_error=found.get("score_error"))
-                if found["score"] > best:
-                    best = found["score"]
+                try:
+                    found = agents[action.agent].step({**action.hparams, **constants})
+                except TrainableError:  # diverged: it ranks last and is replaced, as in a run
+                    found = {"score": math.nan}
+                score = found["score"]
+                released += population.tell(action.agent, score, score_error=found.get("score_error"))
+                if score > best:
+                    best = score
                     _saved(agents[action.agent], folder / "best")
-                top = max(top, found["score"])
+                top = max(top, score if math.isfinite(score) else -math.inf)
             curve.append(top)
             actions = released
+        if not math.isfinite(best):
+            return Outcome(math.nan, math.nan, tuple(curve))
         judge = trainable(seed)
         judge.load(folder / "best")
         judged = judge.judge(key_of(seed, "judge"))

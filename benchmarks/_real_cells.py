@@ -1,13 +1,19 @@
 """What is kept of a cell of the bench of real training: a number for each seed, and with what they were made."""
 
+import hashlib
+import importlib
+import inspect
 import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from benchmarks._ceilings import LEARNERS, has_ceiling, read_ceiling
+from benchmarks._files import write_whole
 from benchmarks._lockstep import Outcome
-from benchmarks._real_tasks import METHODS, TASKS, TRAINERS
+from benchmarks._real_tasks import CEILINGS, CORNER, STRATEGIES, TASKS
 from benchmarks._statistics import interquartile_mean
 from popbandits._types import Floats
 from popbandits.paper._experiments import REVISIONS
@@ -38,9 +44,9 @@ class Cell:
 
     @property
     def values(self) -> Floats:
-        """What each seed is worth; weights that diverged count as the worst."""
+        """What each seed is worth; weights that diverged are worse than any others."""
         found = np.array(self.judged, dtype=float)
-        return np.where(np.isfinite(found), found, np.nanmin(found)) if len(found) else found
+        return np.where(np.isfinite(found), found, -np.inf)
 
     def extended(self, outcomes: list[Outcome], seconds: float) -> "Cell":
         """Return the cell with more seeds."""
@@ -57,9 +63,22 @@ class Cell:
         return f"{interquartile_mean(self.values):.4g}, {len(self.judged)} seeds, {self.seconds:.0f} s"
 
 
-def revision_of(method: str) -> str:
-    """Return what tells results apart that were made by different code: dice are PB2's, and change with it."""
-    return f"{TRAINERS}-{REVISIONS.get('pb2' if method == 'dice' else method, 1)}"
+def revision_of(task: str, method: str) -> str:
+    """Return what tells results apart that settings do not: the learner, its data, and the method."""
+    parts: list[Any] = [LEARNERS[task]]
+    if method in STRATEGIES or method == CORNER:
+        parts.append(REVISIONS.get({"dice": "pb2", CORNER: "pbt"}.get(method, method), 1))
+    elif method in CEILINGS:
+        parts.append(_digest(repr(read_ceiling(task))) if has_ceiling(task) else "unknown")
+    else:  # a strategy of somebody's own, which may change at any time
+        parts.append(_digest(inspect.getsource(importlib.import_module(method.partition(":")[0]))))
+    if task == "text":
+        parts.append(importlib.import_module(TASKS[task].module).fingerprint())
+    return "-".join(map(str, parts))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def file_of(task: str, method: str, size: int) -> Path:
@@ -69,7 +88,7 @@ def file_of(task: str, method: str, size: int) -> Path:
 
 def read_cell(task: str, method: str, size: int) -> Cell:
     """Return a cell, empty when there is none or it was made by an earlier revision."""
-    fresh = Cell(task, method, size, revision_of(method))
+    fresh = Cell(task, method, size, revision_of(task, method))
     file = file_of(task, method, size)
     if not file.exists():
         return fresh
@@ -82,13 +101,4 @@ def read_cell(task: str, method: str, size: int) -> Cell:
 
 def write_cell(cell: Cell) -> None:
     """Keep a cell; whoever is killed while it writes leaves the one before."""
-    file = file_of(cell.task, cell.method, cell.size)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    beside = file.with_suffix(".new")
-    beside.write_text(json.dumps(asdict(cell)) + "\n")
-    beside.replace(file)
-
-
-def missing_seeds(task: str, size: int = 4) -> dict[str, int]:
-    """Return how many seeds each method lacks."""
-    return {name: TASKS[task].seeds - len(read_cell(task, name, size).judged) for name in METHODS}
+    write_whole(file_of(cell.task, cell.method, cell.size), json.dumps(asdict(cell)))

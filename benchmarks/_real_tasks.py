@@ -16,9 +16,6 @@ from popbandits.population import Strategy
 from popbandits.space import Space
 from popbandits.strategies import FixedSchedule
 
-TRAINERS = 1
-"""The revision of the learners; raised by a change that makes earlier results incomparable."""
-
 
 @dataclass(frozen=True)
 class Task:
@@ -125,7 +122,7 @@ TASKS = {
         Task(
             "lunar-lander",
             "PPO on LunarLanderContinuous, a quarter of the paper's budget",
-            "popbandits.workloads.ppo",
+            "benchmarks._lander",
             {},
             20,
             {

@@ -38,7 +38,8 @@ def interquartile_mean(values: Floats) -> Any:
     n = ordered.shape[-1]
     edges = np.arange(n + 1)
     inside = np.clip(np.minimum(edges[1:], 0.75 * n) - np.maximum(edges[:-1], 0.25 * n), 0, 1)
-    return ordered @ inside / inside.sum()
+    counted = np.where(inside > 0, ordered, 0.0)  # a run that diverged is minus infinity, and must not count as nan
+    return counted @ inside / inside.sum()
 
 
 def improvement(ours: Floats, theirs: Floats) -> Any:

@@ -27,7 +27,7 @@ from benchmarks import study
 from benchmarks._ceilings import has_ceiling
 from benchmarks._real_cells import read_cell
 from benchmarks._real_tasks import CEILINGS, CORNER, STRATEGIES, TASKS
-from popbandits.paper import METHODS, Cell, is_done, run_cell
+from popbandits.paper import EXPERIMENTS, METHODS, Cell, is_done, run_cell
 
 NOTES = Path("runs/experiments")
 RESULTS, RUNS = Path("results"), Path("runs/paper")
@@ -43,8 +43,11 @@ class Job:
 
     @property
     def name(self) -> str:
-        """A name for its lock and its notes."""
-        return "-".join((self.kind, *self.words)).replace(" ", "_").replace(":", ".")
+        """A name for its lock and its notes; the same for jobs that make the same file."""
+        if self.kind == "study":
+            table, problem, strategy = self.words
+            return f"study-{study.path_of(study.TABLES[table].size, problem, strategy).stem}"
+        return "-".join((self.kind, *self.words)).replace(":", ".")
 
     @property
     def done(self) -> bool:
@@ -56,8 +59,13 @@ class Job:
             return len(read_cell(task, method, int(size)).judged) >= int(seeds)
         if self.kind == "study":
             table, problem, strategy = self.words
-            return (problem, strategy) not in study.missing(study.TABLES[table])
+            return study.is_done(study.TABLES[table], problem, strategy)
         return is_done(self.cell, RESULTS)
+
+    @property
+    def ready(self) -> bool:
+        """Whether what it needs is there: a ceiling is trained when it has been found."""
+        return self.kind != "real" or self.words[1] not in CEILINGS or has_ceiling(self.words[0])
 
     @property
     def cell(self) -> Cell:
@@ -68,7 +76,7 @@ class Job:
     def run(self) -> None:
         """Make it, here and now."""
         from benchmarks import real
-        from popbandits.run import Inline
+        from popbandits.run import Processes
 
         if self.kind == "ceilings":
             real.find_ceilings(self.words[0])
@@ -80,12 +88,22 @@ class Job:
             study.RESULTS.mkdir(parents=True, exist_ok=True)
             study.run_cell(map, study.TABLES[table], problem, strategy, study.TABLES[table].seeds)
         else:
-            done = run_cell(self.cell, Inline(), runs=RUNS, results=RESULTS)
+            deadline = max(60.0, self.cell.interval / EXPERIMENTS[self.cell.experiment].slowest)
+            where = Processes(workers=1, deadline=10 * deadline)  # ten times: others may have the processor
+            done = run_cell(self.cell, where, runs=RUNS, results=RESULTS)
             print(f"{self.cell.name}: judged {done.judged}, best {done.best:.1f}, {done.seconds:.0f} s")
 
 
 def jobs() -> Iterator[Job]:
-    """Yield every job, most telling first."""
+    """Yield every job once, most telling first."""
+    seen: set[str] = set()
+    for job in _in_order():
+        if job.name not in seen:
+            seen.add(job.name)
+            yield job
+
+
+def _in_order() -> Iterator[Job]:
     mapped = ("pendulum", "acrobot", "mountain-car", "fashion")
     for task in mapped:
         yield from _real(task, [*STRATEGIES, CORNER])
@@ -113,8 +131,6 @@ def jobs() -> Iterator[Job]:
         yield from _paper("table1", task, 4, ("bo",), 10)
         yield from _paper("table1", task, 8, (*baselines, "pb2"), 10)
     yield from _paper("scaling", "BipedalWalker", 16, ("pbt", "pb2-paper", "pb2"), 3)
-    for task in mapped:
-        yield from _real(task, list(STRATEGIES), 8)
     yield from _study(*(name for name in study.TABLES if not name.startswith(("bite", "quadratics"))))
 
 
@@ -149,7 +165,7 @@ class Crew:
         self._stopping = threading.Event()
         self._processes: set[subprocess.Popen[bytes]] = set()
         self._tried: set[str] = set()
-        self._guard = threading.Lock()
+        self._guard, self._starting = threading.Lock(), threading.RLock()  # a signal may come while one is starting
 
     def run(self) -> None:
         """Work until nothing is missing, or a signal ends it."""
@@ -166,23 +182,31 @@ class Crew:
     def stop(self) -> None:
         """End the jobs at hand; what they have written stays."""
         self._stopping.set()
-        for process in list(self._processes):
-            process.terminate()
+        with self._starting:
+            for process in self._processes:
+                process.terminate()
 
     def _work(self) -> None:
         while not self._stopping.is_set():
-            taken = self._take()
-            if taken is None:
+            taken, waiting = self._take()
+            if taken is not None:
+                job, lock = taken
+                with lock:
+                    self._make(job, lock)
+            elif waiting:
+                self._stopping.wait(5)  # for what another worker is about to finish
+            else:
                 return
-            job, lock = taken
-            with lock:
-                self._make(job, lock)
 
-    def _take(self) -> tuple[Job, IO[str]] | None:
-        """Return the first job that is not done and that nobody is at, with its lock held."""
+    def _take(self) -> tuple[tuple[Job, IO[str]] | None, bool]:
+        """Return the first job that can be made and that nobody is at, with its lock held; and whether some wait."""
+        waiting = False
         with self._guard:
             for job in jobs():
                 if job.name in self._tried or job.done:
+                    continue
+                if not job.ready:
+                    waiting |= bool(self._processes)
                     continue
                 lock = (NOTES / f"{job.name}.lock").open("w")
                 try:
@@ -191,8 +215,8 @@ class Crew:
                     lock.close()
                     continue
                 self._tried.add(job.name)
-                return job, lock
-        return None
+                return (job, lock), waiting
+        return None, waiting
 
     def _make(self, job: Job, lock: IO[str]) -> None:
         safe = ["-P"] if sys.flags.safe_path else []
@@ -200,16 +224,20 @@ class Crew:
         began = time.monotonic()
         notes = NOTES / f"{job.name}.log"
         with notes.open("w") as out:
-            process = subprocess.Popen(
-                command,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                pass_fds=(lock.fileno(),),  # the lock lives as long as the job, should this process be killed
-            )
-            self._processes.add(process)
+            with self._starting:
+                if self._stopping.is_set():
+                    return
+                process = subprocess.Popen(
+                    command,
+                    stdout=out,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                    pass_fds=(lock.fileno(),),  # the lock lives as long as the job, should this process be killed
+                )
+                self._processes.add(process)
             code = process.wait()
-            self._processes.discard(process)
+            with self._starting:
+                self._processes.discard(process)
         lines = notes.read_text().strip().splitlines()
         said = lines[-1] if lines else ""
         result = said if code == 0 else f"interrupted ({code})" if code < 0 else f"failed, see {notes}: {said}"

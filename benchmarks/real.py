@@ -15,13 +15,12 @@ import os
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
 
-from benchmarks._ceilings import Ceiling, has_ceiling, search, write_ceiling
-from benchmarks._real_cells import Cell, missing_seeds, read_cell, write_cell
+from benchmarks._ceilings import LEARNERS, Ceiling, has_ceiling, search, write_ceiling
+from benchmarks._real_cells import Cell, read_cell, write_cell
 from benchmarks._real_figure import draw
 from benchmarks._real_show import show
 from benchmarks._real_tasks import METHODS, TASKS, compiled, method_of
@@ -50,7 +49,7 @@ def find_ceilings(task: str) -> None:
     """Search for the ceilings of a task, unless they are known."""
     if has_ceiling(task) or TASKS[task].trainable is not None:
         return
-    for found in search(compiled(task), TASKS[task].intervals):
+    for found in search(compiled(task), TASKS[task].intervals, LEARNERS[task]):
         if isinstance(found, Ceiling):
             write_ceiling(task, found)
             print(f"{task}: constant {found.constant_score:.4g}, line {found.line_score:.4g}", flush=True)
@@ -71,7 +70,6 @@ def main() -> None:
     parser.add_argument("--methods", help=f"of {', '.join(METHODS)}, or module:Class of a strategy; all by default")
     parser.add_argument("--seeds", type=int, help="of a cell, instead of the task's own")
     parser.add_argument("--population", type=int, default=4)
-    parser.add_argument("--json", action="store_true", help="with show: the numbers instead of the tables")
     given = parser.parse_args()
     if given.command == "figure":
         draw(Path(given.names[0] if given.names else "docs/real.svg"))
@@ -81,7 +79,7 @@ def main() -> None:
         parser.error(f"a task is one of {', '.join(TASKS)}, but got {unknown[0]}")
     tasks = given.names or list(TASKS)
     if given.command == "show":
-        print("\n".join(show()) if not given.json else json.dumps({t: missing_seeds(t) for t in tasks}))
+        print("\n".join(show()))
         return
     for task in tasks:
         if given.command == "ceilings":

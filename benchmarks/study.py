@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 import popbandits as pb
 from benchmarks._digits import OPTIMISERS, Digits
+from benchmarks._files import write_whole
 from popbandits.population import Strategy
 from popbandits.problems import (
     BITING,
@@ -190,12 +191,13 @@ TABLES: dict[str, Table] = {
 }
 
 
-def _path(size: int, problem: str, strategy: str) -> Path:
+def path_of(size: int, problem: str, strategy: str) -> Path:
+    """Return where a cell is kept; tables may share it."""
     return RESULTS / f"B{size}-{problem}-{strategy.replace(' ', '_')}.json"
 
 
 def _kept(size: int, problem: str, strategy: str, what: str = "regrets") -> list[float]:
-    path = _path(size, problem, strategy)
+    path = path_of(size, problem, strategy)
     return list(json.loads(path.read_text()).get(what, ())) if path.exists() else []
 
 
@@ -229,16 +231,15 @@ def run(names: list[str], seeds: int | None, workers: int) -> None:
                         run_cell(partial(pool.map, chunksize=2), table, problem, strategy, seeds or table.seeds)
 
 
-def missing(table: Table) -> list[tuple[str, str]]:
-    """Return the cells of a table that lack seeds, as problem and strategy."""
-    asked = [(p, s) for p in table.problems for s in table.strategies if has(p, s)]
-    return [(p, s) for p, s in asked if len(_kept(table.size, p, s)) < table.seeds]
+def is_done(table: Table, problem: str, strategy: str) -> bool:
+    """Return whether a cell has the seeds of its table."""
+    return len(_kept(table.size, problem, strategy)) >= table.seeds
 
 
 def run_cell(spread: Callable[..., Any], table: Table, problem: str, strategy: str, wanted: int) -> None:
     """Run the seeds that a cell lacks, and save it as it grows; `spread` maps over seeds, such as a pool's map."""
     cell = partial(_one, table.size, problem, strategy)
-    file = _path(table.size, problem, strategy)
+    file = path_of(table.size, problem, strategy)
     have, scores = (_kept(table.size, problem, strategy, what) for what in ("regrets", "scores"))
     if have and round(cell(0)[0], 5) != have[0]:
         raise SystemExit(f"seed 0 of {file} comes out differently now; remove it to make it anew")
@@ -248,7 +249,7 @@ def run_cell(spread: Callable[..., Any], table: Table, problem: str, strategy: s
             scores += [round(score, 4) for _, score in found]
         have += [round(regret, 5) for regret, _ in found]
         body = {"version": pb.__version__, "intervals": INTERVALS, "regrets": have, "scores": scores}
-        file.write_text(json.dumps(body) + "\n")
+        write_whole(file, json.dumps(body))
     shown = Cell(strategy, problem, tuple(have))
     print(f"B={table.size} {problem} {strategy}: {shown.mean:.3f} ± {shown.half_width:.3f}", flush=True)
 

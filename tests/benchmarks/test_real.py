@@ -114,13 +114,32 @@ def test_a_trainable_is_trained_one_by_one_as_in_step(strategy: Strategy) -> Non
     assert alone.curve == pytest.approx(in_step.curve, abs=1e-5)
 
 
-def test_ceilings_find_what_is_best() -> None:
-    *_, found = search(Compiled(toy()), 5)
+def drifting() -> Learner:
+    """An agent that gains most when x goes from 0 in the first interval to 1 in the fifth."""
+
+    def step(state: Any, hparams: Any) -> Any:
+        gain = 1 - (hparams["x"] - state["age"] / 4) ** 2
+        after = {"w": state["w"] + gain, "age": state["age"] + 1}
+        return after, {"score": after["w"]}
+
+    return Learner(
+        SPACE,
+        lambda key: {"w": jnp.zeros(()), "age": jnp.zeros(())},
+        step,
+        lambda state, key: state,
+        lambda state, key: (state["w"], jnp.float32(0.1)),
+    )
+
+
+def test_ceilings_find_the_best_constant_and_a_line_that_is_better() -> None:
+    *_, found = search(Compiled(drifting()), 5, 1)
     assert isinstance(found, Ceiling)
     assert found.untrained == 0.0
-    assert found.constant_score == pytest.approx(5.0, abs=0.1)
-    assert found.constant[0] > 0.97
-    assert found.line_score >= found.constant_score - 0.1
+    assert found.constant[0] == pytest.approx(0.5, abs=0.1)
+    assert found.constant_score == pytest.approx(5 - 0.625, abs=0.05)
+    assert found.line_score > 4.9
+    assert found.line[0][0] < 0.2
+    assert found.line[1][0] > 0.8
     np.testing.assert_allclose(along(np.array([[[0.0], [1.0]]]), 3)[0, :, 0], [0, 0.5, 1])
 
 
@@ -151,17 +170,21 @@ def test_a_cell_grows_and_one_of_another_revision_begins_anew(tmp_path: Path, mo
     assert cell.judged == ()
     write_cell(cell.extended([Outcome(-3.0, 0.1, (1.0, 2.0)), Outcome(float("nan"), 0.1, (1.0, 2.0))], 5.0))
     again = read_cell("pendulum", "pb2", 4)
-    assert again.values.tolist() == [-3.0, -3.0]  # weights that diverged are worth what the worst is
+    assert again.values.tolist() == [-3.0, -np.inf]  # weights that diverged are worse than any
     assert again.curve == ((1.0, 2.0), (1.0, 2.0))
     write_cell(dataclasses.replace(again, revision="0-0"))
     assert read_cell("pendulum", "pb2", 4).judged == ()
-    assert revision_of("dice") == revision_of("pb2") != revision_of("pbt")
+    revisions = [revision_of("pendulum", name) for name in ("dice", "pb2", "pbt", "pbt-corner")]
+    assert revisions[0] == revisions[1] != revisions[2] == revisions[3]
+    own = revision_of("pendulum", "tests.benchmarks.test_real:Watched")
+    assert own not in revisions
+    assert len(own) > len(revisions[0])
 
 
 def test_tables_and_normalisation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_real_cells, "FOLDER", tmp_path)
     monkeypatch.setattr(_ceilings, "FOLDER", tmp_path / "ceilings")
-    _ceilings.write_ceiling("pendulum", Ceiling(-1000.0, [0.5] * 5, -300.0, [[0.5] * 5, [0.4] * 5], -200.0, 10))
+    _ceilings.write_ceiling("pendulum", Ceiling(-1000.0, [0.5] * 5, -300.0, [[0.5] * 5, [0.4] * 5], -200.0, 10, 1))
     assert read_ceiling("pendulum").line_score == -200.0
     for method, level in (("rs", -600.0), ("pb2", -200.0)):
         outcomes = [Outcome(level + i, 1.0, (level,)) for i in range(6)]
@@ -196,12 +219,12 @@ class TestExperiments:
         (tmp_path / "results" / "study").mkdir(parents=True)
         file = tmp_path / "results" / "study" / "B2-peak-3d-pbt.json"
         monkeypatch.setattr(experiments, "jobs", lambda: iter(wanted))
-        monkeypatch.setattr(experiments.Job, "done", property(lambda job: "no_such" not in job.name and file.exists()))
+        monkeypatch.setattr(experiments.Job, "done", property(lambda job: "no such" not in job.name and file.exists()))
         experiments.Crew(1).run()
         assert len(json.loads(file.read_text())["regrets"]) == study.TABLES["two"].seeds
         out = capfd.readouterr().out
-        assert "study-two-peak-3d-pbt: B=2 peak-3d pbt: 0." in out
-        assert "failed, see runs/experiments/study-two-no_such_problem-pbt.log" in out
+        assert "study-B2-peak-3d-pbt: B=2 peak-3d pbt: 0." in out
+        assert "failed, see runs/experiments/study-B2-no such problem-pbt.log" in out
         assert len(list((tmp_path / "runs" / "experiments").glob("*.lock"))) == 2
 
     def test_a_job_that_somebody_is_at_is_left_to_them(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,10 +233,21 @@ class TestExperiments:
         job = experiments.Job("study", ("two", "peak-3d", "pbt"))
         monkeypatch.setattr(experiments, "jobs", lambda: iter([job]))
         monkeypatch.setattr(experiments.Job, "done", property(lambda job: False))
-        taken = experiments.Crew(1)._take()
+        taken, waiting = experiments.Crew(1)._take()
         assert taken is not None
-        assert experiments.Crew(1)._take() is None
+        assert not waiting
+        assert experiments.Crew(1)._take() == (None, False)
         taken[1].close()
-        again = experiments.Crew(1)._take()
+        again, _ = experiments.Crew(1)._take()
         assert again is not None
         again[1].close()
+
+    def test_a_ceiling_is_trained_when_it_has_been_found(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(_ceilings, "FOLDER", tmp_path)
+        job = experiments.Job("real", ("pendulum", "line", "4", "50"))
+        assert not job.ready
+        _ceilings.write_ceiling("pendulum", Ceiling(0.0, [0.5] * 5, 1.0, [[0.5] * 5] * 2, 1.0, 10, 1))
+        assert job.ready
+        _ceilings.write_ceiling("pendulum", Ceiling(0.0, [0.5] * 5, 1.0, [[0.5] * 5] * 2, 1.0, 10, 0))
+        assert not job.ready  # of another revision of the learner
+        assert experiments.Job("real", ("pendulum", "pbt", "4", "50")).ready

@@ -19,7 +19,7 @@ from popbandits.cli._interrupts import interruptible
 from popbandits.run import Callback, Run, Settings, load, replay, resume, start
 from popbandits.run._lock import holder
 from popbandits.strategies import make_strategy
-from popbandits.view import number, pairs, text
+from popbandits.view import number, pairs, text, with_error
 
 life = typer.Typer()
 
@@ -174,9 +174,8 @@ def _quoted(path: Path) -> str:
 def _show(done: Run) -> None:
     best = done.best
     table = Table(box=None, show_header=False, padding=(0, 1))
-    table.add_row(
-        f"best {done.settings.metric}", f"{number(best.score)} (agent {best.agent}, interval {best.interval})"
-    )
+    score = with_error(best.score, best.score_error)
+    table.add_row(f"best {done.settings.metric}", f"{score} (agent {best.agent}, interval {best.interval})")
     table.add_row("hparams", escape(pairs(best.hparams)))
     table.add_row("checkpoint", escape(text(best.checkpoint)))
     table.add_row("run", escape(text(done.directory)))

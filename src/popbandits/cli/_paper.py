@@ -10,6 +10,7 @@ from popbandits.cli._console import console, progress
 from popbandits.cli._given import executor_of
 from popbandits.cli._interrupts import interruptible
 from popbandits.paper import EARLIER, EXPERIMENTS, METHODS, Result, cells, draw, read_results, rows, run_cell
+from popbandits.view import with_error
 
 paper = typer.Typer(no_args_is_help=True, help="The paper's experiments.")
 
@@ -55,7 +56,7 @@ def run_experiment(
         with interruptible(lambda: "the same command"):
             done = run_cell(cell, where, runs=runs, results=results, callbacks=progress(quiet))
         spent = f"{done.steps:,} {EXPERIMENTS[experiment].unit}"
-        judged = f"judged {done.judged:.1f} ± {done.judged_error:.1f}, best {done.best:.1f}"
+        judged = f"judged {with_error(done.judged, done.judged_error)}, best {done.best:.1f}"
         print(f"{number}/{len(part)} {cell.name}: {judged}, {spent}, {done.seconds:.0f} s", flush=True)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from popbandits._errors import OptionError, RunError
+from popbandits._errors import OptionError, RunError, TrainableError
 from popbandits._random import generator
 from popbandits.paper._cells import Cell
 from popbandits.paper._experiments import EXPERIMENTS, METHODS, REVISIONS
@@ -32,7 +32,8 @@ class Result:
         best: the paper's measure, the best that any agent reported at any time.
         curve: the same after each interval's worth of reports.
         judged: the weights that reported the best score, judged by what chose nothing: 100 new episodes and the mean
-            action, or the test images. None in results that were made before there was such a judgement.
+            action, or the test images. None in results that were made before there was such a judgement, and for
+            weights that could not act any more.
         judged_error: its standard error.
         reports, steps: how much was trained in all: intervals, and environment steps or images.
         seconds: how long it took, resumed parts included.
@@ -126,16 +127,28 @@ def read_results(results: Path) -> list[Result]:
     return [_read(file) for file in files]
 
 
-def judge(run: Run) -> Judgement:
-    """Return what the weights of a run's best report are worth on episodes or images that chose nothing."""
+def judge(run: Run) -> Judgement | None:
+    """Return what the weights of a run's best report are worth on episodes or images that chose nothing.
+
+    None when they cannot act any more: the last update of the interval was one too many.
+
+    Raises:
+        RunError: when their checkpoint is gone.
+    """
+    if run.best.checkpoint is None:
+        raise RunError(
+            f"the checkpoint of the best report of {run.directory} is gone; remove that folder to begin anew"
+        )
     agent: Any = run.settings.target.load()(run.settings.seed)
-    assert run.best.checkpoint is not None
     agent.load(run.best.checkpoint)
-    judged: Judgement = agent.judge(int(generator(run.settings.seed, "judge").integers(2**31)))
+    try:
+        judged: Judgement = agent.judge(int(generator(run.settings.seed, "judge").integers(2**31)))
+    except TrainableError:
+        return None
     return judged
 
 
-def _result(cell: Cell, run: Run, judged: Judgement) -> Result:
+def _result(cell: Cell, run: Run, judged: Judgement | None) -> Result:
     reports = [entry for entry in run.entries if entry.kind == "report"]
     measure = EXPERIMENTS[cell.experiment].measure
     scores = np.array([entry.body["metrics"].get(measure, np.nan) for entry in reports], dtype=float)
@@ -157,8 +170,8 @@ def _result(cell: Cell, run: Run, judged: Judgement) -> Result:
         {name: importlib.metadata.version(name) for name in _PACKAGES if importlib.util.find_spec(name)}
         | _revisions(cell)
         | {"date": time.strftime("%Y-%m-%d")},
-        round(judged.score, 3),
-        round(judged.error, 3),
+        None if judged is None else round(judged.score, 3),
+        None if judged is None else round(judged.error, 3),
     )
 
 

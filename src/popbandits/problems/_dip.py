@@ -1,8 +1,8 @@
 """Learning that first costs score, where doing nothing keeps it.
 
 An agent makes progress p, from 0 to 1 in an interval, the more the nearer its hparams are to a centre. Its score is
-p − DEPTH · (p/a) · exp(1 − p/a): after three intervals of full progress it is well below where it began, after six it
-is above, and then it grows for good. Hparams that make no progress keep the score of 0, and lead for five intervals.
+p − DEPTH · (p/a) · exp(1 − p/a): after two intervals of full progress it is well below where it began, after five it is
+above, and then it grows for good. Hparams that make no progress keep the score of 0, and lead for four intervals.
 Whoever copies the leader of an early interval copies one who has learned nothing.
 """
 

@@ -102,7 +102,7 @@ def _copied(trainable: Any, path: Path, train: Callable[[Any], float], go_on: fl
     reseed = getattr(copy, "reseed", None)
     if reseed is not None:
         reseed(1)
-    if train(copy) != go_on:
+    if not _equal(train(copy), go_on):
         if reseed is not None:
             yield Finding(True, "a copy draws other random numbers than its donor")
     elif reseed is None:
@@ -117,7 +117,11 @@ def _copied(trainable: Any, path: Path, train: Callable[[Any], float], go_on: fl
         yield Finding(True, text, tip=True)
 
 
+def _equal(a: float, b: float) -> bool:
+    return a == b or (math.isnan(a) and math.isnan(b))
+
+
 def _same(a: float, b: float, text: str, advice: str) -> Finding:
-    if a == b or (math.isnan(a) and math.isnan(b)):
+    if _equal(a, b):
         return Finding(True, text)
     return Finding(False, f"it is not so that {text} ({a:g} and {b:g}); {advice}")

@@ -159,6 +159,8 @@ def scored(result: Any, metric: str) -> tuple[float, dict[str, float]]:
         )
     numbers: dict[str, float] = {}
     for key, value in metrics.items():
+        if key == "score_error" and value is None:
+            continue  # not known
         try:
             if isinstance(value, (str, bytes, bool)) or getattr(value, "shape", ()) != ():
                 raise TypeError

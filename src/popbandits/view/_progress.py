@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from popbandits.run import Callback, Entry, Run
-from popbandits.view._format import number, pairs, text
+from popbandits.view._format import number, pairs, text, with_error
 from popbandits.view._state import AgentState, RunState
 
 _MOST_ROWS = 16
@@ -149,8 +149,9 @@ def _row(agent: AgentState, room: int) -> dict[str, str]:
 def _summary(state: RunState) -> str:
     parts = [f"{state.reports}/{state.budget} reports"]
     if state.best is not None:
-        score, agent, interval = state.best
-        parts.append(f"best {text(state.settings.metric)} {number(score)} (agent {agent}, interval {interval})")
+        best = state.best
+        score = with_error(best.score, best.score_error)
+        parts.append(f"best {text(state.settings.metric)} {score} (agent {best.agent}, interval {best.interval})")
     if state.failures:
         parts.append(f"{state.failures} failures")
     left = state.seconds_left

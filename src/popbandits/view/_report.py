@@ -14,7 +14,7 @@ import numpy as np
 from popbandits._errors import OptionError
 from popbandits.run import Run
 from popbandits.view._beliefs import told
-from popbandits.view._format import number, text
+from popbandits.view._format import number, text, with_error
 from popbandits.view.figures import compare_data, draw_compare, drawn, finished
 
 _ROWS = 200  # intervals of a schedule that are shown; the command `schedule` has them all
@@ -64,9 +64,10 @@ def _summary(run: Run, status: Mapping[str, Any]) -> str:
         ("failures", str(status["failures"])),
     ]
     if best is not None:
+        score = with_error(best["score"], best["score_error"])
         facts.insert(
             1,
-            ("best", f"{settings.metric} {number(best['score'])}, agent {best['agent']}, interval {best['interval']}"),
+            ("best", f"{settings.metric} {score}, agent {best['agent']}, interval {best['interval']}"),
         )
     rows = "".join(f"<tr><th scope=row>{_text(name)}</th><td>{_text(value)}</td></tr>" for name, value in facts)
     model = run.beliefs

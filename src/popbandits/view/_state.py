@@ -2,7 +2,7 @@
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from popbandits.run import Entry, Settings
@@ -36,7 +36,8 @@ class RunState:
         self.agents = [AgentState(agent) for agent in range(settings.size)]
         self.reports = 0
         self.failures = 0
-        self.best: tuple[float, int, int] | None = None
+        self.best: AgentState | None = None
+        """As it was when it reported the best score."""
         self.began = time.monotonic()
         self._reports_before = 0
 
@@ -86,5 +87,6 @@ class RunState:
         agent.change = None if agent.score_before is None else score - agent.score_before
         agent.score, agent.score_error = score, entry.score_error
         sign = self.settings.sign
-        if math.isfinite(score) and (self.best is None or sign * score > sign * self.best[0]):
-            self.best = (score, agent.agent, agent.interval)
+        best = None if self.best is None else self.best.score
+        if math.isfinite(score) and (best is None or sign * score > sign * best):
+            self.best = replace(agent)

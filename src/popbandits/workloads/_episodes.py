@@ -54,9 +54,14 @@ class Episodes:
         return len(self.interval) < FEW
 
     def metrics(self) -> dict[str, float]:
-        """Return the score, its standard error, the mean of the last 100 episodes, and how many the score is of."""
-        score, error, count = mean_and_error(self.interval)
-        return {"score": score, "score_error": error, "last_100": float(np.mean(self.last)), "episodes": float(count)}
+        """Return the score, its standard error, the mean of the last 100 episodes, and how many the score is of.
+
+        One episode alone has no error.
+        """
+        metrics = {"score": float(np.mean(self.interval)), "last_100": float(np.mean(self.last))}
+        if len(self.interval) > 1:
+            metrics["score_error"] = mean_and_error(self.interval).error
+        return metrics | {"episodes": float(len(self.interval))}
 
 
 def mean_and_error(values: Iterable[float]) -> Judgement:

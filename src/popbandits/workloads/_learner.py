@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from popbandits.space import Space
+from popbandits.workloads._jax import jax, jnp
 
 State = Any
 """All that an agent is: a tree of arrays."""
@@ -27,3 +28,13 @@ class Learner(NamedTuple):
     step: Callable[[State, dict[str, Any]], tuple[State, dict[str, Any]]]
     reseed: Callable[[State, Any], State]
     judge: Callable[[State, Any], tuple[Any, Any]]
+
+
+def mean_and_error(values: Any) -> tuple[Any, Any]:
+    """Return the mean of an array and its standard error."""
+    return values.mean(), values.std(ddof=1) / len(values) ** 0.5
+
+
+def all_finite(tree: Any) -> Any:
+    """Return whether every number of a tree of arrays is finite; where one is not, training has diverged."""
+    return jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(tree)]).all()

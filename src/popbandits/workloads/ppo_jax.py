@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from popbandits._errors import TrainableError
 from popbandits.space import Float, Space
 from popbandits.workloads._jax import jax, jnp, optax
-from popbandits.workloads._learner import Learner
+from popbandits.workloads._learner import Learner, all_finite, mean_and_error
 
 try:
     import gymnax
@@ -152,12 +152,13 @@ class Running(NamedTuple):
 
 
 class Agent(NamedTuple):
-    """All that an agent is. Episodes begin anew in every interval: a copy plays none of its donor's."""
+    """All that an agent is; `now` are its running episodes: observations, states, discounted returns so far."""
 
     weights: Any
     moments: Any
     seen: Running
     earned: Running
+    now: Any
     key: Any
 
 
@@ -231,7 +232,7 @@ def play(world: World, key: Any, states: Any, action: Any) -> Played:
 
 
 def returns(world: World, agent: Agent, key: Any, count: int) -> Any:
-    """Return the returns of so many fresh episodes."""
+    """Return the returns of so many fresh episodes; nan when training has diverged."""
     start, key = jax.random.split(key)
 
     def one(carry: Any, key: Any) -> Any:
@@ -243,7 +244,7 @@ def returns(world: World, agent: Agent, key: Any, count: int) -> Any:
 
     begin = (*reset(world, start, count), jnp.zeros(count), jnp.ones(count, bool))
     (_, _, total, _), _ = jax.lax.scan(one, begin, jax.random.split(key, world.longest))
-    return total
+    return jnp.where(all_finite(agent.weights), total, jnp.nan)
 
 
 def rollout(world: World, agent: Agent, key: Any, begin: tuple[Any, Any, Any], discount: Any) -> Any:
@@ -329,23 +330,28 @@ def learn(world: World, agent: Agent, batch: Any, key: Any, hparams: dict[str, A
 
 def init(world: World, key: Any) -> Agent:
     """Return an untrained agent."""
-    policy, value, key = jax.random.split(key, 3)
+    policy, value, begin, key = jax.random.split(key, 4)
     weights = {
         "policy": init_network(policy, world.inputs, world.policy.actions, 0.01),
         "value": init_network(value, world.inputs, 1, 1.0),
         "log_std": jnp.zeros(world.policy.actions),
     }
-    return Agent(weights, optimiser.init(weights), Running.of(world.inputs), Running.of(1), key)
+    moments = optimiser.init(weights)
+    return Agent(weights, moments, Running.of(world.inputs), Running.of(1), _begun(world, begin), key)
+
+
+def _begun(world: World, key: Any) -> Any:
+    """Return N episodes that begin."""
+    return (*reset(world, key, ENVIRONMENTS), jnp.zeros(ENVIRONMENTS))
 
 
 def step(world: World, rollouts: int, agent: Agent, hparams: dict[str, Any]) -> tuple[Agent, dict[str, Any]]:
     """Train an interval of so many rollouts, each learned from, and score it by fresh episodes."""
-    key, begin, train, score = jax.random.split(agent.key, 4)
+    key, train, score = jax.random.split(agent.key, 3)
 
-    def one(carry: Any, key: Any) -> Any:
-        agent, now = carry
+    def one(agent: Agent, key: Any) -> Any:
         play_key, learn_key = jax.random.split(key)
-        now, rows = rollout(world, agent, play_key, now, hparams["discount"])
+        now, rows = rollout(world, agent, play_key, agent.now, hparams["discount"])
         earned = agent.earned.update(rows["discounted"].reshape(-1, 1))
         rows["reward"] = rows["reward"] / jnp.sqrt(earned.variance[0] + 1e-8)
         gain, target = advantages(agent.weights, rows, hparams)
@@ -353,27 +359,22 @@ def step(world: World, rollouts: int, agent: Agent, hparams: dict[str, Any]) -> 
         batch = jax.tree.map(lambda column: column.reshape(-1, *column.shape[2:]), kept)
         weights, moments = learn(world, agent, batch, learn_key, hparams)
         seen = agent.seen.update(rows["raw"].reshape(-1, world.inputs))
-        return (Agent(weights, moments, seen, earned, agent.key), now), None
+        return Agent(weights, moments, seen, earned, now, agent.key), None
 
-    first = (agent, (*reset(world, begin, ENVIRONMENTS), jnp.zeros(ENVIRONMENTS)))
-    (agent, _), _ = jax.lax.scan(one, first, jax.random.split(train, rollouts))
+    agent, _ = jax.lax.scan(one, agent, jax.random.split(train, rollouts))
     mean, error = mean_and_error(returns(world, agent, score, SCORED))
     return agent._replace(key=key), {"score": mean, "score_error": error}
 
 
-def reseed(agent: Agent, key: Any) -> Agent:
-    """Return the agent with other random numbers to come."""
-    return agent._replace(key=key)
+def reseed(world: World, agent: Agent, key: Any) -> Agent:
+    """Return the agent with other random numbers to come, and episodes that begin anew."""
+    begin, key = jax.random.split(key)
+    return agent._replace(now=_begun(world, begin), key=key)
 
 
 def judge(world: World, agent: Agent, key: Any) -> tuple[Any, Any]:
     """Return the mean return of fresh episodes and its standard error."""
     return mean_and_error(returns(world, agent, key, JUDGED))
-
-
-def mean_and_error(values: Any) -> tuple[Any, Any]:
-    """Return a mean and its standard error."""
-    return values.mean(), values.std(ddof=1) / len(values) ** 0.5
 
 
 def learner(environment: str, rollouts: int = ROLLOUTS) -> Learner:
@@ -387,4 +388,6 @@ def learner(environment: str, rollouts: int = ROLLOUTS) -> Learner:
         TrainableError: for an environment that gymnax does not have.
     """
     world = make_world(environment)
-    return Learner(SPACE, partial(init, world), partial(step, world, rollouts), reseed, partial(judge, world))
+    return Learner(
+        SPACE, partial(init, world), partial(step, world, rollouts), partial(reseed, world), partial(judge, world)
+    )

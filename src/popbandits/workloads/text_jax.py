@@ -13,7 +13,7 @@ import numpy as np
 
 from popbandits.space import Float, Space
 from popbandits.workloads._jax import jax, jnp
-from popbandits.workloads._learner import Learner
+from popbandits.workloads._learner import Learner, mean_and_error
 
 CONTEXT, WIDTH, HEADS = 32, 32, 2
 SYMBOLS = 96  # printable ASCII, and one for a new line
@@ -163,8 +163,7 @@ def reseed(agent: Agent, key: Any) -> Agent:
 
 def judge(data: Data, agent: Agent, key: Any) -> tuple[Any, Any]:  # noqa: ARG001  (there is nothing to draw)
     """Return minus the loss on the third text, and its standard error over windows."""
-    found = -bits(agent.weights, data.judged)
-    return found.mean(), found.std(ddof=1) / len(found) ** 0.5
+    return mean_and_error(-bits(agent.weights, data.judged))
 
 
 def learner() -> Learner:

@@ -64,7 +64,7 @@ const showRuns = async (current) => {
   const rows = runs.map((run) => {
     const link = make("a", run.name, { href: `#${encodeURIComponent(run.name)}` });
     if (run.error) return [link, run.error, "", "", ""];
-    const best = run.best ? `${run.metric} ${number(run.best.score)}` : "–";
+    const best = run.best ? `${run.metric} ${withError(run.best)}` : "–";
     return [link, run.state, `${run.reports} of ${run.budget}`, best, run.strategy];
   });
   page.replaceChildren(make("h2", "Runs"),
