@@ -7,47 +7,27 @@ Whoever copies the leader of an early interval copies one who has learned nothin
 """
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.random import Generator
 
-from popbandits._random import generator
-from popbandits._types import Floats, Hparams
-from popbandits.problems._problem import Weights, closeness
-from popbandits.space import Float, Space
+from popbandits._types import Hparams
+from popbandits.problems._centred import Centred
+from popbandits.problems._problem import Weights
 
 _DEPTH, _AT = 5.0, 2.5
 
 
 @dataclass(frozen=True)
-class Dip:
-    """Learn although it hurts.
-
-    Args:
-        dim: the number of hyperparameters.
-        seed: of the centre.
-    """
-
-    dim: int = 2
-    seed: int = 0
-
-    @cached_property
-    def space(self) -> Space:
-        return Space({f"x{j}": Float(0.0, 1.0) for j in range(self.dim)})
-
-    @cached_property
-    def centre(self) -> Floats:
-        """Where progress is fastest."""
-        return generator(self.seed, "dip").random(self.dim)
+class Dip(Centred):
+    """Learn although it hurts."""
 
     def fresh(self, rng: Generator) -> Weights:
         return np.zeros(1)
 
     def train(self, weights: Weights, hparams: Hparams, interval: int, rng: Generator) -> Weights:
-        return weights + closeness(self.space, hparams, self.centre)
+        return weights + self.progress(hparams)
 
     def score(self, weights: Weights) -> float:
         progress = float(weights[0])
@@ -55,6 +35,3 @@ class Dip:
 
     def optimum(self, intervals: int) -> float:
         return max(0.0, self.score(np.array([float(intervals)])))
-
-    def references(self, intervals: int) -> Mapping[str, Sequence[Hparams]]:
-        return {"best constant": [self.space.decode(self.centre)] * intervals}

@@ -1,6 +1,5 @@
 """The contract of a problem: weights that are trained, a score of them, and the best score that is known."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
@@ -48,12 +47,6 @@ class Referenced(Problem, Protocol):
 
     def references(self, intervals: int) -> Mapping[str, Sequence[Hparams]]:
         """Return by name the hparams of each interval: "best constant" and, where it is better, "good schedule"."""
-
-
-def closeness(space: Space, hparams: Hparams, centre: Floats) -> float:
-    """Return how near hparams are to a centre of the cube: 1 there, and less the further away."""
-    width = 0.2 * math.sqrt(space.dim)
-    return math.exp(-0.5 * float(((space.encode(hparams) - centre) ** 2).sum()) / width**2)
 
 
 def along(start: Floats, end: Floats, intervals: int) -> Floats:
