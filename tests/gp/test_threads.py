@@ -13,7 +13,7 @@ from popbandits.gp import one_blas_thread
 DECIDE = """
 import popbandits as pb
 from popbandits.problems import FAMILIES, simulate
-problem, noise = FAMILIES["mixed"]
+problem, noise, _ = FAMILIES["mixed"]
 for strategy in (pb.PB2(), pb.BayesOpt()):
     print(simulate(problem(0), strategy, size=4, intervals=25, seed=0, noise=noise).regret.hex())
 """

@@ -38,7 +38,8 @@ class Agent(tune.Trainable):  # type: ignore[misc]
         self.t += 1
         self.w += 1.0 - (self.config["x"] - 0.3) ** 2 + 0.1 * self.config["net"]["width"]
         bad = self.config.get("bad") and self.t == 1
-        return {"score": math.nan if bad else self.w, "clock": self.t + (self.t >= 3) * self.config.get("skip", 0)}
+        clock = self.t + (self.t >= 3) * self.config.get("skip", 0)
+        return {"score": math.nan if bad else self.w, "score_error": 0.25, "clock": clock}
 
     def reset_config(self, new_config: dict[str, Any]) -> bool:
         self.setup(new_config)
@@ -109,6 +110,7 @@ def test_in_step_with_nested_bounds_a_nan_a_skipped_interval_and_a_function_of_o
     reports = [event["report"] for event in log if "report" in event]
     decisions = [event for event in log if "actions" in event]
     assert len(reports) >= 4 * 3  # nobody waited for ever for the interval that was skipped
+    assert {report[3] for report in reports if not math.isnan(report[2])} == {0.25}
     lost = next(report[0] for report in reports if math.isnan(report[2]))
     after = decisions[1]["actions"]  # the first decides how all begin
     replaced = next(action for action in after if action[0] == lost)
@@ -200,6 +202,6 @@ def test_a_trial_that_ray_tries_again_stays_in_the_population(cluster: Any, tmp_
     assert all(result.metrics["training_iteration"] >= 4 for result in grid)
     reports = [event["report"] for event in events(tmp_path) if "report" in event]
     # The last interval of a trial is its end, which is no report: three intervals of each of three are.
-    assert sorted((agent, interval) for agent, interval, score in reports if not math.isnan(score)) == [
+    assert sorted((agent, interval) for agent, interval, score, _ in reports if not math.isnan(score)) == [
         (agent, interval) for agent in range(3) for interval in range(1, 4)
     ]

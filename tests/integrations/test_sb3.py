@@ -105,6 +105,34 @@ def test_a_population_of_models_is_tuned_by_worker_processes(tmp_path: Path) -> 
     assert np.isfinite(run.best.score)
 
 
+@pytest.mark.slow
+def test_the_score_is_of_the_episodes_that_ended_in_the_interval(tmp_path: Path) -> None:
+    agent = PPOAgent(0)
+    found = agent.step({"learning_rate": 1e-4})
+    own = list(agent.model.ep_info_buffer)[-int(found["episodes"]) :]
+    returns = [episode["r"] for episode in own]
+    assert found["score"] == pytest.approx(np.mean(returns))
+    assert found["score_error"] == pytest.approx(np.std(returns, ddof=1) / len(returns) ** 0.5)
+    agent.model.ep_info_buffer.extend([{"r": 1e6, "l": 1, "t": 1}] * 50)  # what a lucky donor would leave
+    assert agent.step({"learning_rate": 1e-4})["score"] < 1000
+
+
+@pytest.mark.slow
+def test_a_copy_acts_otherwise_than_its_donor_when_it_is_reseeded(tmp_path: Path) -> None:
+    donor = PPOAgent(0)
+    donor.step({"learning_rate": 1e-4})
+    donor.save(tmp_path)
+    reached = []
+    for seed in (5, 5, 6):
+        copy = PPOAgent(1)
+        copy.load(tmp_path)
+        copy.reseed(seed)
+        copy.step({"learning_rate": 1e-4})
+        reached.append(weights(copy))
+    np.testing.assert_array_equal(reached[0], reached[1])
+    assert (reached[0] != reached[2]).any()
+
+
 @pytest.mark.parametrize(
     ("make", "hparams", "told"),
     [

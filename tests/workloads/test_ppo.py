@@ -7,6 +7,7 @@ import pytest
 import popbandits as pb
 from popbandits.workloads import PPO_TASKS, ppo
 from popbandits.workloads._environments import make_environments
+from popbandits.workloads._normaliser import Normaliser
 from tests.drive import Interrupt
 from tests.workloads._effect import changes_what_is_learned
 
@@ -46,7 +47,7 @@ def test_advantages_are_the_discounted_sum_of_surprises() -> None:
 def test_the_normaliser_follows_mean_and_deviation() -> None:
     rng = np.random.default_rng(0)
     data = rng.normal(3.0, 2.0, (5000, 2))
-    normaliser = ppo.Normaliser(2)
+    normaliser = Normaliser(2)
     for part in np.split(data, 50):
         normaliser.update(part)
     np.testing.assert_allclose(normaliser.mean, data.mean(axis=0), atol=1e-3)
@@ -54,7 +55,7 @@ def test_the_normaliser_follows_mean_and_deviation() -> None:
 
 
 def test_a_normaliser_of_nothing_stays_as_it_is() -> None:
-    normaliser = ppo.Normaliser(2)
+    normaliser = Normaliser(2)
     normaliser.update(np.ones((3, 2)))
     before = normaliser.mean.copy()
     normaliser.update(np.ones((0, 2)))
