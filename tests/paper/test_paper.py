@@ -193,8 +193,7 @@ def test_results_of_other_options_are_of_another_day_and_show_can_look_earlier(
     assert summary([old, *own[1:]], 0, lambda result: result.best).endswith(f"n={len(own) - 1}")
     assert summary([old], 0, lambda result: result.best).endswith("n=1 †")
     show(folder, 1)
-    first = [result.curve[0] for result in of_today(found)]
-    assert f"[{min(first):.0f}, {max(first):.0f}] n={len(first)}" in capsys.readouterr().out
+    assert summary(found, 0, lambda result: result.curve[0]) in capsys.readouterr().out
 
 
 def test_a_file_that_is_no_result_is_named(tmp_path: Path) -> None:
