@@ -32,6 +32,7 @@ from popbandits.paper import EXPERIMENTS, METHODS, Cell, is_done, run_cell
 NOTES = Path("runs/experiments")
 RESULTS, RUNS = Path("results"), Path("runs/paper")
 LOWEST = 19
+ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 @dataclass(frozen=True)
@@ -231,6 +232,7 @@ class Crew:
                     command,
                     stdout=out,
                     stderr=subprocess.STDOUT,
+                    env=os.environ | ONE_THREAD,
                     start_new_session=True,
                     pass_fds=(lock.fileno(),),  # the lock lives as long as the job, should this process be killed
                 )

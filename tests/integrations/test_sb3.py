@@ -31,6 +31,7 @@ def learns_its_entropy(seed: int) -> Any:
 
 
 PPOAgent = sb3.trainable(ppo, steps=64)
+LongPPOAgent = sb3.trainable(ppo, steps=512)
 SACAgent = sb3.trainable(sac, steps=100)
 TD3Agent = sb3.trainable(td3, steps=100)
 AutoAgent = sb3.trainable(learns_its_entropy, steps=10)
@@ -107,8 +108,9 @@ def test_a_population_of_models_is_tuned_by_worker_processes(tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_the_score_is_of_the_episodes_that_ended_in_the_interval(tmp_path: Path) -> None:
-    agent = PPOAgent(0)
+    agent = LongPPOAgent(0)
     found = agent.step({"learning_rate": 1e-4})
+    assert found["episodes"] > 3
     own = list(agent.model.ep_info_buffer)[-int(found["episodes"]) :]
     returns = [episode["r"] for episode in own]
     assert found["score"] == pytest.approx(np.mean(returns))

@@ -130,8 +130,9 @@ class _Agent:
         for name in _COUNTERS:
             setattr(model, name, counters[name])
         model._last_obs = None  # episodes begin anew
-        if model.ep_info_buffer is None:
+        if model.ep_info_buffer is None:  # SB3 makes both when it first learns, and neither when it finds the first
             model.ep_info_buffer = deque(maxlen=model._stats_window_size)
+            model.ep_success_buffer = deque(maxlen=model._stats_window_size)
         model.ep_info_buffer.clear()
         model.ep_info_buffer.extend(counters["episodes"])
 
