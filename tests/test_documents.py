@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
-from benchmarks import tables
 
 import popbandits
+from benchmarks import tables
 from tests.documents import KINDS, ROOT, blocks, check_inline, run_page
 
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+
+import popbandits as pb
+from benchmarks import _ceilings, _real_cells, experiments, study
 from benchmarks._ceilings import Ceiling, along, read_ceiling, search
 from benchmarks._lockstep import Compiled, Outcome, train_all
 from benchmarks._one_by_one import train_one
 from benchmarks._real_cells import read_cell, revision_of, write_cell
 from benchmarks._real_show import normalised, show
 from benchmarks._real_tasks import METHODS, STRATEGIES, TASKS, method_of, schedule_of
-
-import popbandits as pb
-from benchmarks import _ceilings, _real_cells, experiments, study
 from popbandits.population import Strategy, View
 from popbandits.workloads._episodes import Judgement
 from popbandits.workloads._jax import jax, jnp

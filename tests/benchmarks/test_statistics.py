@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from scipy import stats
+
 from benchmarks._statistics import (
     aggregate_estimate,
     improvement,
@@ -7,7 +9,6 @@ from benchmarks._statistics import (
     interquartile_mean,
     mean_estimate,
 )
-from scipy import stats
 
 
 @pytest.mark.parametrize("n", [4, 8, 20, 100])

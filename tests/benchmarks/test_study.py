@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+import popbandits as pb
+from benchmarks import _digits, _ray_pb2
 from benchmarks._calm import CalmPB2
 from benchmarks._dice import DicePB2
 from benchmarks._exp3 import MixPB2
 from benchmarks.adaptive import ShrinkingPB2
 from benchmarks.study import PROBLEMS, STRATEGIES, TABLES, show
-
-import popbandits as pb
-from benchmarks import _digits, _ray_pb2
 from popbandits.population import View
 from popbandits.problems import REFERENCES, Mixed, MovingPeak, simulate
 

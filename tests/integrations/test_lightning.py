@@ -9,8 +9,8 @@ pytest.importorskip("lightning")
 pytestmark = pytest.mark.filterwarnings("default")  # Lightning's and torch's own
 
 import torch  # noqa: E402
-from examples.lightning_digits import SPACE, Agent, Digits, Network  # noqa: E402
 
+from examples.lightning_digits import SPACE, Agent, Digits, Network  # noqa: E402
 from popbandits.integrations.lightning import trainable  # noqa: E402
 
 START = {"lr": 0.01, "weight_decay": 1e-4, "dropout": 0.1, "batch_size": 64}

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
-from benchmarks.references import VARIANTS
 
 import popbandits as pb
+from benchmarks.references import VARIANTS
 from popbandits._random import generator
 from popbandits.population import Strategy
 from popbandits.problems import (
