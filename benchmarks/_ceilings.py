@@ -99,6 +99,26 @@ def search(functions: Compiled, intervals: int, revision: int) -> Iterator[str |
     yield Ceiling(*found, judge.trained, revision)
 
 
+def scan(functions: Compiled, intervals: int) -> list[str]:
+    """Return where good hparams are: what the best quarter of the first constants of a search have in common.
+
+    Half of that quarter lies within the range that is given for each hparam. A corner that somebody who knows the task
+    would search should agree with it.
+    """
+    points = quasi_random(WIDTH, functions.space.dim, generator(0, "ceilings"))
+    worth = _Judge(functions, intervals)(np.stack([points, points], axis=1), FEW)
+    best = points[np.argsort(-worth)[: WIDTH // 4]]
+    middle = [functions.space.decode(row) for row in np.quantile(best, [0.25, 0.5, 0.75], axis=0)]
+    low, median, high = np.quantile(worth, [0.25, 0.5, 0.75])
+    lines = [
+        f"{WIDTH} constants: a quarter is worth {high:.4g} or more, half {median:.4g}, a quarter {low:.4g} or less"
+    ]
+    for name in functions.space.params:
+        a, b, c = (row[name] for row in middle)
+        lines.append(f"  {name}: {a:.3g} to {c:.3g}, median {b:.3g}")
+    return lines
+
+
 class _Judge:
     """Trains agents under lines and says what they are worth."""
 

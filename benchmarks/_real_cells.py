@@ -66,8 +66,10 @@ class Cell:
 def revision_of(task: str, method: str) -> str:
     """Return what tells results apart that settings do not: the learner, its data, and the method."""
     parts: list[Any] = [LEARNERS[task]]
-    if method in STRATEGIES or method == CORNER:
-        parts.append(REVISIONS.get({"dice": "pb2", CORNER: "pbt"}.get(method, method), 1))
+    if method in STRATEGIES:
+        parts.append(REVISIONS.get("pb2" if method == "dice" else method, 1))
+    elif method == CORNER:
+        parts += [REVISIONS.get("pbt", 1), _digest(repr(TASKS[task].corner))]
     elif method in CEILINGS:
         parts.append(_digest(repr(read_ceiling(task))) if has_ceiling(task) else "unknown")
     else:  # a strategy of somebody's own, which may change at any time

@@ -91,7 +91,7 @@ TASKS = {
             "popbandits.workloads.ppo_jax",
             {"environment": "MountainCarContinuous-v0", "rollouts": 2},
             15,
-            _PPO | {"lr": pb.Float(5e-5, 3e-4, log=True), "discount": pb.Float(0.99, 0.999, logit=True)},
+            _PPO | {"lr": pb.Float(5e-4, 5e-3, log=True), "discount": pb.Float(0.99, 0.999, logit=True)},
         ),
         Task(
             "fashion",

@@ -105,21 +105,17 @@ def jobs() -> Iterator[Job]:
 
 
 def _in_order() -> Iterator[Job]:
-    mapped = ("pendulum", "acrobot", "mountain-car", "fashion")
+    mapped = ("mountain-car", "acrobot", "pendulum", "fashion", "text")
     for task in mapped:
         yield from _real(task, [*STRATEGIES, CORNER])
-    baselines = ("asha", "pbt", "rs", "pb2-paper", "uniform")
-    yield from _paper("table1", "LunarLanderContinuous", 4, baselines, 10)
+    yield from _study("bite", "quadratics", "bite-eight", "quadratics-eight")
     for task in mapped:
         yield Job("ceilings", (task,))
         yield from _real(task, CEILINGS)
-    yield from _study("bite", "quadratics")
-    yield from _real("text", [*STRATEGIES, CORNER])
-    yield from _paper("table1", "BipedalWalker", 4, baselines, 10)
+    baselines = ("asha", "pbt", "rs", "pb2-paper", "uniform")
     yield from _real("lunar-lander", [*STRATEGIES, CORNER])
-    yield Job("ceilings", ("text",))
-    yield from _real("text", CEILINGS)
-    yield from _study("bite-eight", "quadratics-eight")
+    for task in ("LunarLanderContinuous", "BipedalWalker"):
+        yield from _paper("table1", task, 4, baselines, 10)
     for task in ("LunarLanderContinuous", "BipedalWalker"):
         yield from _paper("table1", task, 4, ("pb2",), 10)
     for task in ("Hopper", "InvertedDoublePendulum"):

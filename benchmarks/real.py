@@ -1,5 +1,6 @@
 """The bench of real training: strategies judged by what they train, with many seeds in minutes.
 
+    python -m benchmarks.real scan [TASK …]                  where good hparams are
     python -m benchmarks.real ceilings [TASK …]              what can be had: the best constant and the best line
     python -m benchmarks.real run [TASK …] [--methods a,b]   train what is missing; goes on where it stopped
     python -m benchmarks.real show                           the tables of docs/real.md
@@ -19,7 +20,7 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks._ceilings import LEARNERS, Ceiling, has_ceiling, search, write_ceiling
+from benchmarks._ceilings import LEARNERS, Ceiling, has_ceiling, scan, search, write_ceiling
 from benchmarks._real_cells import Cell, read_cell, write_cell
 from benchmarks._real_figure import draw
 from benchmarks._real_show import show
@@ -65,7 +66,7 @@ def methods_of(task: str) -> list[str]:
 def main() -> None:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["ceilings", "run", "show", "figure"])
+    parser.add_argument("command", choices=["scan", "ceilings", "run", "show", "figure"])
     parser.add_argument("names", nargs="*", help=f"of {', '.join(TASKS)}, all by default; or the figure's file")
     parser.add_argument("--methods", help=f"of {', '.join(METHODS)}, or module:Class of a strategy; all by default")
     parser.add_argument("--seeds", type=int, help="of a cell, instead of the task's own")
@@ -82,6 +83,10 @@ def main() -> None:
         print("\n".join(show()))
         return
     for task in tasks:
+        if given.command == "scan":
+            if TASKS[task].trainable is None:
+                print(f"{task}:", *scan(compiled(task), TASKS[task].intervals), sep="\n", flush=True)
+            continue
         if given.command == "ceilings":
             find_ceilings(task)
             continue
