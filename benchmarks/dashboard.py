@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import popbandits as pb
+from benchmarks._speed import keep
 from popbandits.view.figures import FIGURES
 
 _POPBANDITS = [sys.executable, "-c", "import sys; sys.argv[0] = 'popbandits'; from popbandits.cli import main; main()"]
@@ -97,6 +98,7 @@ def paint(address: str, run: str, page: Any) -> None:
             page.wait_for_selector("[data-figure=timeline] .main-svg")
             line += f", all figures {page.evaluate('performance.now()'):.0f} ms"
         print(line, flush=True)
+        keep(f"the dashboard's first paint, {name}", f"{first:.0f} ms")
 
 
 def seen_after(folder: Path, address: str, page: Any) -> None:
@@ -115,6 +117,10 @@ def seen_after(folder: Path, address: str, page: Any) -> None:
     told = [entry.time for entry in pb.load(folder / "watched").entries if entry.kind == "report"]
     shown = [(int(n), at) for n, at in page.evaluate("window.shown") if n > 0]
     waits = [min(at for n, at in shown if n >= i + 1) - when for i, when in enumerate(told) if when > shown[0][1]]
+    keep(
+        "from a report's commit until the dashboard shows it",
+        f"{statistics.median(waits):.2f} s (median), {max(waits):.2f} s at worst",
+    )
     print(
         f"a report is seen after {statistics.median(waits):.2f} s (median of {len(waits)}), {max(waits):.2f} s at worst"
     )
@@ -167,6 +173,8 @@ def cost(folder: Path, address: str, pages: int, repeats: int) -> None:
     for what, times in seconds.items():
         print(f"80 reports, {what}: {' '.join(f'{t:.2f}' for t in times)} s")
     print(f"ratio {followed / alone:.3f}")
+    what = f"a run that {pages} pages follow, against the same run that nobody looks at"
+    keep(what, f"{followed:.1f} s", f"{alone:.1f} s", f"{followed / alone:.2f}x as long")
 
 
 def main() -> None:

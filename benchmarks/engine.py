@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 import popbandits as pb
+from benchmarks._speed import keep
 from popbandits.problems.trainables import MovingPeakAgent
 from popbandits.run import Settings, Target
 from popbandits.run._executor import Assignment, Done, Task
@@ -97,6 +98,9 @@ def whole_run(with_ray: bool) -> None:
         for option in ("", "--reuse-actors"):
             peer = timed([python, "-m", "benchmarks.ray_tune_run", *option.split()])
             print(f"the same with Ray Tune's PB2 {option or 'as it comes'}: {peer:.1f} s, {peer / ours:.0f}x")
+            who = "Ray Tune's PB2 with `reuse_actors`" if option else "Ray Tune's PB2"
+            what = f"a whole run of 4 agents and 20 intervals whose training does nothing, against {who}"
+            keep(what, f"{ours:.2f} s", f"{peer:.0f} s", f"{peer / ours:.0f}x")
 
 
 CLI = "from popbandits.cli import main; main()"
@@ -130,6 +134,7 @@ def the_log() -> None:
     with folder() as path:
         _, seconds = long_log(path / "short", 64, 100)
         print(f"\ndurable reports a second, committed 64 at a time: {64 * 99 / seconds:,.0f}")
+        keep("reports that the log makes durable in a second, 64 in a commit", f"{64 * 99 / seconds:,.0f}")
         settings, _ = long_log(path / "long", 100, 1001)
         start = time.perf_counter()
         log = Log.open(path / "long", write=True)
@@ -138,6 +143,7 @@ def the_log() -> None:
         seconds = time.perf_counter() - start
         reports = len(controller.population.history)
         print(f"resume of a run with {reports:,} reports, to its first action: {seconds:.2f} s")
+        keep(f"resuming a run that has {reports:,} reports", f"{seconds:.2f} s")
         log.close()
 
 
@@ -189,6 +195,7 @@ def many_agents() -> None:
     pace = len(run.history) / seconds
     print(f"\n1,000 agents x 10 intervals on 2 workers: {seconds:.0f} s, {pace:.0f} reports a second")
     first, last = watch.seen[1], watch.seen[-1]
+    keep("1,000 agents for 10 intervals under PBT on two workers", f"{seconds:.0f} s, {last[0]:.0f} MB of memory")
     print(
         f"memory {first[0]:.0f} MB after interval 2, {last[0]:.0f} MB at the end; descriptors {first[1]} and {last[1]}"
     )
@@ -211,6 +218,7 @@ def copies() -> None:
     print(
         f"\na copy step of 100 MB: {1e3 * copy:.0f} ms; loading the same again: {1e3 * load:.0f} ms, {copy / load:.2f}x"
     )
+    keep("copying another agent's checkpoint of 100 MB", f"{1e3 * copy:.0f} ms; a plain load takes {1e3 * load:.0f} ms")
 
 
 def _load(run: Path, name: str) -> float:

@@ -18,6 +18,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks._speed import keep
+
 COMMON = {"batch_size": 4000, "gae_lambda": 0.95, "clip": 0.2, "lr": 3e-4}
 TASKS = {"BipedalWalker": "BipedalWalker-v3", "LunarLander": "LunarLanderContinuous-v3"}
 PUBLISHED = {
@@ -139,9 +141,13 @@ def main() -> None:
     for task, name in TASKS.items():
         random, ours = at_random(task, given.seconds), together(task, 1, given.seconds)
         print(f"{name}: random play {random:,.0f} steps/s, PPO {ours:,.0f} steps/s: {ours / random:.0%}")
+        what = f"PPO's steps a second on {name}, against random play"
+        keep(what, f"{ours:,.0f}", f"{random:,.0f}", f"{ours / random:.0%}")
         if given.rllib:
             theirs = peer(given.rllib, name)
             print(f"{name}: RLlib's PPO {theirs:,.0f} steps/s; ours is {ours / theirs:.0f}x")
+            what = f"PPO's steps a second on {name}, against RLlib's"
+            keep(what, f"{ours:,.0f}", f"{theirs:,.0f}", f"{ours / theirs:.0f}x")
     one, two = together("BipedalWalker", 1, given.seconds), together("BipedalWalker", 2, given.seconds)
     print(f"two workers {two:,.0f} steps/s, one {one:,.0f} steps/s: {two / one:.2f}x")
     starts()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import popbandits as pb
+from benchmarks._speed import keep
 from popbandits._random import generator
 from popbandits.problems import MovingPeak
 from popbandits.problems._problem import signal_size
@@ -49,6 +50,8 @@ def overhead(intervals: int) -> None:
     theirs, _, _ = tuned("ray", intervals, 0, nothing=True)
     theirs /= SIZE * intervals
     print(f"a report, {SIZE} agents that do nothing, {intervals} intervals, a checkpoint each:")
+    what = f"a report on Ray: {SIZE} agents whose training does nothing, `pb.Ray` against Ray Tune with `reuse_actors`"
+    keep(what, f"{1000 * ours:.1f} ms", f"{1000 * theirs:.0f} ms", f"{theirs / ours:.0f}x")
     print(f"  pb.Ray {1000 * ours:.1f} ms, Ray Tune's PB2 (actors reused) {1000 * theirs:.1f} ms: {theirs / ours:.1f}x")
 
 
@@ -127,6 +130,9 @@ def schedulers(intervals: int, seeds: int) -> None:
     print(
         f"Ray Tune on a moving peak, {DIM} hparams, noise {NOISE}, {SIZE} trials, {intervals} intervals, {seeds} seeds:"
     )
+    theirs, ours = (float(np.mean(rows, axis=0)[1]) / intervals for rows in found.values())
+    what = f"the decisions of an interval inside Ray Tune with {SIZE} trials, our scheduler against Ray's PB2"
+    keep(what, f"{ours:.2f} s", f"{theirs:.2f} s", f"{theirs / ours:.0f}x")
     for which, rows in found.items():
         _, inside, regret = np.mean(rows, axis=0)
         print(f"  {which}'s PB2: {inside / intervals:.2f} s in the scheduler an interval, regret {regret:.3f}")

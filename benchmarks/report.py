@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import popbandits as pb
+from benchmarks._speed import keep
 from popbandits.population import Population, Strategy
 from popbandits.problems.trainables import MovingPeakAgent
 from popbandits.run import Entry, Run, Settings, Target
@@ -49,8 +50,9 @@ def made(folder: Path, strategy: Strategy, size: int, intervals: int) -> Run:
     return Run(folder)
 
 
-def timed(run: Run) -> None:
+def timed(what: str, run: Run) -> None:
     """Print the seconds of each figure and of the report, from a run that was just opened."""
+    print(f"{what}:")
     for name, draw in FIGURES.items():
         opened = Run(run.directory)
         _ = opened.history
@@ -59,12 +61,12 @@ def timed(run: Run) -> None:
         print(f"  {name}: {time.perf_counter() - begun:.2f} s")
     begun = time.perf_counter()
     page = report(Run(run.directory))
-    print(f"  report, with opening the run: {time.perf_counter() - begun:.2f} s, {len(page.encode()) / 1e6:.1f} MB")
+    taken = f"{time.perf_counter() - begun:.2f} s, {len(page.encode()) / 1e6:.1f} MB"
+    print(f"  report, with opening the run: {taken}")
+    keep(f"the HTML report of a run of {what}", taken)
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as there:
-        print("16 agents x 200 intervals, PB2:")
-        timed(made(Path(there) / "small", pb.PB2(window=200), 16, 200))
-        print("1,000 agents x 100 intervals, PBT:")
-        timed(made(Path(there) / "large", pb.PBT(), 1000, 100))
+        timed("16 agents and 200 intervals under PB2", made(Path(there) / "small", pb.PB2(window=200), 16, 200))
+        timed("1,000 agents and 100 intervals under PBT", made(Path(there) / "large", pb.PBT(), 1000, 100))

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks import _real_show, study
+from benchmarks import _real_show, _speed, study
 from popbandits.paper import METHODS, Row, draw, read_results, rows
 
 ROOT = Path(__file__).parent.parent
@@ -58,6 +58,7 @@ def _everything() -> Iterator[str]:
 
 
 GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
+    "speed": _speed.show,
     "real": _real_show.show,
     "real-together": _real_show.together,
     "bite": lambda: studied("bite", "bite-eight", "quadratics", "quadratics-eight"),
