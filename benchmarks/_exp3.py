@@ -33,10 +33,10 @@ class MixPB2(PB2):
         theta = _warm_start(self._kernel(view.space), decision.notes)
         if model is None or theta is None or not choice.any():
             return decision
-        sources = {action.agent: action.source for action in decision.actions}
+        sources = {action.agent: action.source for action in decision.trained}
         worst = copy_step(view, due, self.quantile)
-        movers = [action for action in decision.actions if moved(action, view)]
-        keepers = [action.agent for action in decision.actions if action not in movers and not action.stop]
+        movers = [action for action in decision.trained if moved(action, view)]
+        keepers = [action.agent for action in decision.trained if action not in movers]
         posterior = model[0].while_training(in_training(view, keepers))
         again: dict[int, Action] = {}
         # As in PB2 itself: scouts first, and every choice knows those before it.
@@ -61,7 +61,7 @@ class MixPB2(PB2):
                 (point,) = choose_batch(posterior, [request], snap)
             posterior = posterior.while_training(posterior.rows.another(point, float(t), before))
             again[agent] = action._replace(hparams=view.space.decode(point))
-        return replace(decision, actions=tuple(again.get(action.agent, action) for action in decision.actions))
+        return replace(decision, actions=tuple(again.get(action.agent, action) for action in decision))
 
 
 def _drawn(view: View, j: int, rng: np.random.Generator) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from popbandits._random import generator
-from popbandits.population import Action, Population, Strategy
+from popbandits.population import Decision, Population, Strategy
 from popbandits.space import Space
 from popbandits.workloads._jax import jax, jnp
 from popbandits.workloads._learner import Learner
@@ -126,12 +126,12 @@ def train_all(
         Population(space or functions.space, strategy(), size=size, intervals=intervals, seed=seed) for seed in seeds
     ]
     fleet = Fleet(functions, len(seeds) * size)
-    actions = [population.start() for population in populations]
+    decisions = [population.start() for population in populations]
     best_score, best = np.full(len(seeds), -np.inf), None
     curves: list[list[float]] = [[] for _ in seeds]
     hparams = {name: np.zeros(fleet.count, np.float32) for name in functions.space.params}
     while any(population.training for population in populations):
-        trains = _prepare(fleet, populations, actions, hparams, size)
+        trains = _prepare(fleet, populations, decisions, hparams, size)
         metrics = fleet.train({name: jnp.asarray(column) for name, column in hparams.items()}, trains)
         score = np.where(trains & np.isfinite(metrics["score"]), metrics["score"], -np.inf).reshape(-1, size)
         leading = score.argmax(1)
@@ -140,22 +140,20 @@ def train_all(
         best_score = np.maximum(best_score, top)
         for curve, value in zip(curves, top.tolist(), strict=True):
             curve.append(value)
-        actions = [_report(population, metrics, trains, p * size) for p, population in enumerate(populations)]
+        decisions = [_told(population, metrics, trains, p * size) for p, population in enumerate(populations)]
     judged, error = fleet.judge(best, [key_of(seed, "judge") for seed in seeds])
     return [Outcome(*row) for row in zip(judged.tolist(), error.tolist(), map(tuple, curves), strict=True)]
 
 
 def _prepare(
-    fleet: Fleet, populations: list[Population], actions: list[list[Action]], hparams: dict[str, Any], size: int
+    fleet: Fleet, populations: list[Population], decisions: list[Decision], hparams: dict[str, Any], size: int
 ) -> Any:
     """Carry out what was decided: copies, fresh starts, hparams. Return the mask of the agents that train."""
     source = np.arange(fleet.count)
     trains, copied, fresh = (np.zeros(fleet.count, bool) for _ in range(3))
     seeds = np.zeros(fleet.count, np.uint32)
-    for p, (population, released) in enumerate(zip(populations, actions, strict=True)):
-        for action in released:
-            if action.hparams is None:
-                continue
+    for p, (population, decision) in enumerate(zip(populations, decisions, strict=True)):
+        for action in decision.trained:
             row = p * size + action.agent
             trains[row] = True
             fresh[row] = action.source is None
@@ -172,15 +170,16 @@ def _prepare(
     return trains
 
 
-def _report(population: Population, metrics: dict[str, Any], trains: Any, first: int) -> list[Action]:
-    released: list[Action] = []
+def _told(population: Population, metrics: dict[str, Any], trains: Any, first: int) -> Decision:
+    """Tell a population what its agents have reached, and return what it decides; nothing for one that has ended."""
+    decision = Decision(())
     for agent in range(population.size):
         row = first + agent
         if trains[row]:
             error = metrics["score_error"][row] if "score_error" in metrics else math.nan
             known = float(error) if math.isfinite(error) else None
-            released += population.tell(agent, float(metrics["score"][row]), score_error=known)
-    return released
+            decision = population.tell(agent, float(metrics["score"][row]), score_error=known) or decision
+    return decision
 
 
 def key_of(seed: int, purpose: str, interval: int = 0, agent: int = 0) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from popbandits.population import Action, Decision, Event, Population, Report, Strategy
+from popbandits.population import Decision, Event, Population, Report, Strategy, Train
 from popbandits.space import Float, Space
 
 DIM = 4
@@ -36,7 +36,7 @@ def _past(space: Space, size: int, rows: int) -> Iterator[Event]:
     rng = np.random.default_rng(0)
     scores = np.zeros(size)
     chosen = [space.sample(rng) for _ in range(size)]
-    yield Decision(tuple(Action(agent, chosen[agent]) for agent in range(size)))
+    yield Decision(tuple(Train(agent, chosen[agent]) for agent in range(size)))
     for interval in range(1, rows // size + 1):
         for agent in range(size):
             x = np.array(list(chosen[agent].values()))
@@ -45,4 +45,4 @@ def _past(space: Space, size: int, rows: int) -> Iterator[Event]:
         if interval < rows // size:
             for agent in rng.permutation(size)[: max(1, size // 4)]:
                 chosen[agent] = space.sample(rng)
-            yield Decision(tuple(Action(agent, chosen[agent], agent) for agent in range(size)))
+            yield Decision(tuple(Train(agent, chosen[agent], agent) for agent in range(size)))

@@ -29,14 +29,12 @@ def train_one(
     best, curve = -np.inf, []
     with tempfile.TemporaryDirectory(prefix="popbandits-real-") as name:
         folder = Path(name)
-        actions = population.start()
+        decision = population.start()
         while population.training:
-            released, top = [], -np.inf
-            for donor in {action.source for action in actions if action.source not in (None, action.agent)}:
+            top = -np.inf
+            for donor in {action.source for action in decision.trained if action.source not in (None, action.agent)}:
                 _saved(agents[donor or 0], folder / f"donor-{donor}")
-            for action in actions:
-                if action.hparams is None:
-                    continue
+            for action in decision.trained:
                 interval = population.training[action.agent].interval
                 if action.source is None:
                     agents[action.agent] = trainable(key_of(seed, "weights", interval, action.agent))
@@ -48,13 +46,12 @@ def train_one(
                 except TrainableError:  # diverged: it ranks last and is replaced, as in a run
                     found = {"score": math.nan}
                 score = found["score"]
-                released += population.tell(action.agent, score, score_error=found.get("score_error"))
+                decision = population.tell(action.agent, score, score_error=found.get("score_error")) or decision
                 if score > best:
                     best = score
                     _saved(agents[action.agent], folder / "best")
                 top = max(top, score if math.isfinite(score) else -math.inf)
             curve.append(top)
-            actions = released
         if not math.isfinite(best):
             return Outcome(math.nan, math.nan, tuple(curve))
         judge = trainable(seed)

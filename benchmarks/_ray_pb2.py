@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from popbandits.population import Action, Decision, View
+from popbandits.population import Decision, Stop, Train, View
 from popbandits.space import Float, Int
-from popbandits.strategies._copying import copy_step, keep, spent, start_at_random, stop
+from popbandits.strategies._copying import copy_step, keep, spent, start_at_random
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class RayPB2:
 
         live = tuple(agent for agent in due if not spent(view, agent))
         if not live:
-            return Decision(tuple(stop(agent) for agent in due))
+            return Decision(tuple(Stop(agent) for agent in due))
         bounds = {
             name: (float(param.low), float(param.high))
             for name, param in view.space.params.items()
@@ -49,8 +49,8 @@ class RayPB2:
             inside = {name: type(config[name])(np.clip(chosen[name], *bounds[name])) for name in bounds}
             new = np.array([[inside[name] for name in bounds]])
             current = new if current is None else np.concatenate([current, new])
-            actions[agent] = Action(agent, inside, donor)
-        return Decision(tuple(actions.get(agent, stop(agent)) for agent in due))
+            actions[agent] = Train(agent, inside, donor)
+        return Decision(tuple(actions.get(agent, Stop(agent)) for agent in due))
 
 
 def _data(view: View, names: list[str]) -> Any:

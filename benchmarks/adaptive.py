@@ -16,10 +16,10 @@ from multiprocessing import get_context
 import numpy as np
 
 from benchmarks._moved import moved
-from popbandits.population import Action, Decision, View
+from popbandits.population import Action, Decision, Stop, Train, View
 from popbandits.problems import FAMILIES, Cell, run_family
 from popbandits.strategies import PB2, believed
-from popbandits.strategies._copying import next_age, stop
+from popbandits.strategies._copying import next_age
 
 SIZE, LEAST, INTERVALS = 8, 2, 20  # agents at first and at the least
 SHARES = (0.2, 0.3, 0.4)
@@ -40,15 +40,15 @@ class ShrinkingPB2(PB2):
             return decision
         posterior, _ = model
         actions: list[Action] = []
-        left = sum(not action.stop for action in decision.actions)
-        for action in decision.actions:
-            if action.hparams is not None and moved(action, view) and left > LEAST:
+        left = len(decision.trained)
+        for action in decision:
+            if isinstance(action, Train) and moved(action, view) and left > LEAST:
                 point = view.space.encode(action.hparams)[None, :]
                 t = float(next_age(view, action.source))
                 _, deviation = posterior.mean_and_deviation(point, t)
                 if deviation[0] < self.share * np.sqrt(posterior.kernel.variance(posterior.theta, t)):
                     left -= 1
-                    actions.append(stop(action.agent))
+                    actions.append(Stop(action.agent))
                     continue
             actions.append(action)
         return replace(decision, actions=tuple(actions))

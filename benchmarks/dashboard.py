@@ -114,7 +114,7 @@ def seen_after(folder: Path, address: str, page: Any) -> None:
     )
     training.wait()
     page.wait_for_selector("#page[data-reports='32']")
-    told = [entry.time for entry in pb.load(folder / "watched").entries if entry.kind == "report"]
+    told = [entry.time for entry in pb.load(folder / "watched").reports]
     shown = [(int(n), at) for n, at in page.evaluate("window.shown") if n > 0]
     waits = [min(at for n, at in shown if n >= i + 1) - when for i, when in enumerate(told) if when > shown[0][1]]
     keep(

@@ -20,10 +20,11 @@ import numpy as np
 
 import popbandits as pb
 from benchmarks._speed import keep
+from popbandits.population import Decision, Train
 from popbandits.problems.trainables import MovingPeakAgent
-from popbandits.run import Settings, Target
+from popbandits.run import DecisionEntry, ReportEntry, Settings, Target
 from popbandits.run._executor import Assignment, Done, Task
-from popbandits.run._log import Entry, Log
+from popbandits.run._log import Log
 from popbandits.run._loop import CHECKPOINTS, Controller
 from popbandits.run._train import Trainer
 
@@ -115,14 +116,10 @@ def long_log(path: Path, agents: int, intervals: int) -> tuple[Settings, float]:
     hparams = [settings.space.sample(rng) for _ in range(agents)]
     start = time.perf_counter()
     for interval in range(1, intervals + 1):
-        actions = [
-            {"agent": a, "hparams": hparams[a], "source": None if interval == 1 else a, "stop": False, "load": None}
-            for a in range(agents)
-        ]
-        log.add(Entry("decision", {"actions": actions, "notes": {}}))
+        actions = (Train(a, hparams[a], None if interval == 1 else a) for a in range(agents))
+        log.add(DecisionEntry(Decision(tuple(actions)), {}))
         for agent in range(agents if interval < intervals else 0):
-            body = {"attempt": 1, "metrics": {"score": 1.0}, "seconds": [0.0, 0.0, 0.0]}
-            log.add(Entry("report", body, agent, interval, float(rng.random() * interval)))
+            log.add(ReportEntry(agent, interval, float(rng.random() * interval), metrics={"score": 1.0}))
         log.commit()
     seconds = time.perf_counter() - start
     log.close()
@@ -170,8 +167,8 @@ class Watch(pb.Callback):
 
     def on_entry(self, entry: Any) -> None:
         """Look once an interval."""
-        self.reports += entry.kind == "report"
-        if entry.kind == "decision" and self.reports:
+        self.reports += isinstance(entry, ReportEntry)
+        if isinstance(entry, DecisionEntry) and self.reports:
             pages = int(Path("/proc/self/statm").read_text().split()[1])
             self.seen.append((pages * 4096 / 1e6, len(os.listdir("/proc/self/fd"))))
 
@@ -208,11 +205,10 @@ def copies() -> None:
             Heavy, SPACE, population=2, intervals=8, strategy=pb.PBT(), executor=pb.Inline(), directory=path / "run"
         )
         loads: dict[bool, list[float]] = {True: [], False: []}
-        reports = [entry for entry in run.entries if entry.kind == "report"]
-        for report, donor, agent in zip(reports, run.history.donor, run.history.agent, strict=True):
+        for report, donor, agent in zip(run.reports, run.history.donor, run.history.agent, strict=True):
             if donor not in (-1, agent):
-                loads[True].append(report.body["seconds"][0])
-        for report in reports[-2:] * 4:
+                loads[True].append(report.seconds.load)
+        for report in run.reports[-2:] * 4:
             loads[False].append(_load(path / "run", str(report.checkpoint)))
     copy, load = median(loads[True]), median(loads[False])
     print(

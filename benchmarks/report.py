@@ -11,9 +11,9 @@ import numpy as np
 
 import popbandits as pb
 from benchmarks._speed import keep
-from popbandits.population import Population, Strategy
+from popbandits.population import Decision, Population, Strategy
 from popbandits.problems.trainables import MovingPeakAgent
-from popbandits.run import Entry, Run, Settings, Target
+from popbandits.run import DecisionEntry, ReportEntry, Run, Seconds, Settings, Target
 from popbandits.run._log import Log
 from popbandits.view import report
 from popbandits.view.figures import FIGURES
@@ -28,23 +28,20 @@ def made(folder: Path, strategy: Strategy, size: int, intervals: int) -> Run:
     rng = np.random.default_rng(0)
     population = Population(space, strategy, size=size, intervals=intervals, seed=0)
     totals: dict[int, float] = {}
-    actions = population.start()
-    while actions:
-        body = [{**action._asdict(), "load": None} for action in actions]
-        log.add(Entry("decision", {"actions": body, "notes": population.notes}))
-        before, released = dict(totals), []
-        for action in actions:
-            if action.hparams is None:
-                continue
+    decision: Decision | None = population.start()
+    while decision is not None:
+        log.add(DecisionEntry(decision, {}))
+        before, made = dict(totals), None
+        for action in decision.trained:
             x = population.training[action.agent].point
             gain = float(np.exp(-4 * ((x - 0.4) ** 2).sum()))
             totals[action.agent] = (0.0 if action.source is None else before[action.source]) + gain
             score = totals[action.agent] + 0.1 * float(rng.standard_normal())
             interval = population.training[action.agent].interval
-            told = {"attempt": 1, "metrics": {"score": score}, "seconds": [0.0, 1.0, 0.1]}
-            log.add(Entry("report", told, action.agent, interval, score))
-            released += population.tell(action.agent, score)
-        actions = released
+            metrics, seconds = {"score": score}, Seconds(0.0, 1.0, 0.1)
+            log.add(ReportEntry(action.agent, interval, score, metrics=metrics, seconds=seconds))
+            made = population.tell(action.agent, score)
+        decision = made
     log.commit()
     log.close()
     return Run(folder)

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 
 SURFACE = {
     *("Space", "Float", "Int", "Choice"),
-    *("Population", "Report", "Action", "Decision"),
+    *("Population", "Report", "Train", "Stop", "Decision"),
     *("PB2", "PBT", "RandomSearch", "ASHA", "BayesOpt"),
     *("PopbanditsError", "SpaceError", "BoundsError", "ChoiceError", "HparamsError", "OptionError"),
     *("ReportError", "UnknownAgentError", "OutOfTurnError", "ScoreError"),

@@ -14,7 +14,8 @@ from popbandits.gp import Kernel, Posterior, Rows, Theta, fit, standardise
 from popbandits.population import Decision, Event, Job, Population, View
 from popbandits.problems import MovingPeak, simulate
 from popbandits.strategies._evidence import finished
-from tests.drive import decisions, make, run, state
+from popbandits.testing import decisions, drive
+from tests.drive import make, state, trained
 
 SCORES = [0.3, 0.1, 0.9, 0.5]
 
@@ -73,7 +74,7 @@ def test_time_is_not_rescaled_and_all_of_omega_is_possible() -> None:
     k = kernel.signal(Theta(1.0, (0.3,), 0.9, 0.1), at, np.array([1.0]), at, 21.0)
     assert k[0, 0] == pytest.approx(0.1**10)
     population = make(pb.PB2(), 4, 50)
-    run(population, most=120)
+    drive(population, most=120)
     assert finished(view_of(population), 1000, centred=True).rows.t.max() == 30.0
     rng = np.random.default_rng(2)
     rows = Rows(rng.random((80, 1)), np.repeat(np.arange(20.0), 4), np.arange(80), np.full(80, -1))
@@ -85,7 +86,7 @@ def test_time_is_not_rescaled_and_all_of_omega_is_possible() -> None:
 def test_beta_multiplies_the_deviation_and_counts_intervals(asked: list[Asked]) -> None:
     """Elsewhere √β multiplies the variance, and t in β is the number of rows."""
     assert UpperConfidenceBound(4.0)(np.zeros(1), np.array([0.1]))[0] == pytest.approx(0.2)
-    run(make(pb.PB2(beta="paper", explore="copied"), 4, 9))
+    drive(make(pb.PB2(beta="paper", explore="copied"), 4, 9))
     assert [request.acquisition for one in asked for request in one.requests] == [
         UpperConfidenceBound(paper_beta(t)) for t in range(2, 10)
     ]
@@ -94,7 +95,7 @@ def test_beta_multiplies_the_deviation_and_counts_intervals(asked: list[Asked]) 
 def test_agents_that_keep_training_are_conditioned_on_without_labels(asked: list[Asked]) -> None:
     """Elsewhere they are left out, or given made-up zero labels that shift the mean."""
     population = make(pb.PB2(explore="copied"), 4, 9)
-    run(population, most=12)
+    drive(population, most=12)
     assert len(asked) == 3
     for decision, one in enumerate(asked, 1):
         n = len(one.posterior.alpha)
@@ -114,7 +115,7 @@ def test_agents_that_keep_training_are_conditioned_on_without_labels(asked: list
 
 def test_the_question_is_about_the_interval_to_come(asked: list[Asked]) -> None:
     """Elsewhere the context of the choice is the donor's state one interval ago."""
-    run(make(pb.PB2(explore="copied"), 4, 9))
+    drive(make(pb.PB2(explore="copied"), 4, 9))
     assert [one.requests[0].box.t for one in asked] == [float(t) for t in range(2, 10)]
     known = [one.posterior.rows.t[: len(one.posterior.alpha)] for one in asked]
     assert [t.max(initial=0.0) for t in known] == [0.0, *map(float, range(2, 9))]
@@ -124,10 +125,10 @@ def test_the_question_is_about_the_interval_to_come(asked: list[Asked]) -> None:
 def test_the_first_decision_already_explores(strategy: pb.PB2, rows: int) -> None:
     population = make(strategy, 4, 9)
     first = population.start()
-    actions = [action for agent, score in enumerate(SCORES) for action in population.tell(agent, score)]
+    actions = [action for agent, score in enumerate(SCORES) for action in trained(population.tell(agent, score))]
     copied = actions[1]
     assert copied.source == 2
-    assert copied.hparams not in [action.hparams for action in first]
+    assert copied.hparams not in [action.hparams for action in first.trained]
     assert (
         population.notes["rows"] == rows
     )  # where gains have no level to learn, it tells who did better than its peers
@@ -142,7 +143,7 @@ def test_what_was_before_a_jump_is_forgotten_within_a_run() -> None:
         before = 0.0 if np.isnan(job.score_before) else job.score_before
         return before + 1.0 - 4.0 * (float(job.point[0]) - best) ** 2
 
-    blocks = [d.notes.get("block") for d in decisions(run(population, jumps)) if "block" in d.notes]
+    blocks = [d.notes["block"] for d in decisions(drive(population, jumps)) if "block" in d.notes]
     assert blocks[13] == 14 * 8  # all of it while nothing has changed
     assert min(block for t, block in enumerate(blocks, 1) if 17 <= t <= 25) <= 10 * 8
 
@@ -159,10 +160,10 @@ def test_a_singular_matrix_raises_nothing_and_is_counted(monkeypatch: pytest.Mon
         "popbandits.strategies._pb2.fit", lambda kernel, *_, **__: Theta(math.nan, (1.0, 1.0), 0.1, 0.1, 0.1)
     )
     population = make(genuine, 4, 5)
-    events = run(population)
+    events = drive(population)
     assert population.finished
     assert population.notes["fallbacks"] == 3  # the first decision has nothing to fit
-    assert len({str(action.hparams) for d in decisions(events) for action in d.actions}) > 5
+    assert len({str(action.hparams) for d in decisions(events) for action in d.trained}) > 5
 
 
 def test_upper_bounds_are_reached_and_values_stay_inside_in_double_precision() -> None:
@@ -172,7 +173,7 @@ def test_upper_bounds_are_reached_and_values_stay_inside_in_double_precision() -
     param = pb.Float(0.1, 0.3)
     assert param.from_unit(np.float32(1.0).item()) == 0.3
     population = make(pb.PB2(), 4, 15, space={"n": pb.Int(1, 3), "f": param})
-    run(population, lambda job: float(job.interval * job.point.sum()))
+    drive(population, lambda job: float(job.interval * job.point.sum()))
     assert {population.history.hparams(row)["n"] for row in range(60)} == {1, 2, 3}
 
 
@@ -180,9 +181,9 @@ def test_upper_bounds_are_reached_and_values_stay_inside_in_double_precision() -
 def test_a_diverged_agent_is_replaced_and_poisons_nothing(lost: float) -> None:
     """Elsewhere nan is left out of the ranking, so it stays for ever, and one inf poisons every later fit."""
     population = make(pb.PB2(), 4, 12)
-    events = run(population, lambda job: lost if job.interval == 3 and job.agent == 2 else float(job.point.sum()))
+    events = drive(population, lambda job: lost if job.interval == 3 and job.agent == 2 else float(job.point.sum()))
     third = decisions(events)[3]
-    assert third.actions[2].source in {0, 1, 3}
+    assert third.trained[2].source in {0, 1, 3}
     rows = finished(view_of(population), 1000, centred=True).rows
     assert len(rows) == 4 * 12 - 1
     assert np.isfinite(finished(view_of(population), 1000, centred=True).y).all()
@@ -192,7 +193,7 @@ def test_a_diverged_agent_is_replaced_and_poisons_nothing(lost: float) -> None:
 def test_the_state_of_the_strategy_survives_a_restart() -> None:
     """Elsewhere the GP starts empty after a restore."""
     live = make(pb.PB2(), 4, 9)
-    events = run(live, most=20)
+    events = drive(live, most=20)
     rebuilt = Population.restore(live.space, live.strategy, events, size=4, intervals=9)
     assert state(rebuilt) == state(live)
     assert (
@@ -209,7 +210,7 @@ def test_a_report_that_skips_an_interval_is_refused_instead_of_waited_for() -> N
     with pytest.raises(pb.OutOfTurnError, match="trains interval 1, but got a report of 2"):
         population.tell(0, 1.0, interval=2)
     population.tell(0, 1.0, interval=1)
-    assert len(population.tell(1, 2.0, interval=1)) == 2
+    assert len(trained(population.tell(1, 2.0, interval=1))) == 2
 
 
 def test_out_of_step_the_question_is_about_the_age_of_the_weights(asked: list[Asked]) -> None:
@@ -226,13 +227,12 @@ def test_out_of_step_the_agents_in_training_are_not_forgotten() -> None:
     given = []
     for x in (0.2, 0.8):
         population = make(pb.PB2(trust_region=False), 3, 9, sync=False, space={"x": (0.0, 1.0)})
-        events: list[Event] = [Decision(tuple(pb.Action(agent, {"x": 0.5}) for agent in range(3)))]
-        events += [pb.Report(0, 1, 1.0), Decision((pb.Action(0, {"x": x}, 0),))]
-        events += [pb.Report(1, 1, 2.0), Decision((pb.Action(1, {"x": 0.5}, 1),))]
+        events: list[Event] = [Decision(tuple(pb.Train(agent, {"x": 0.5}) for agent in range(3)))]
+        events += [pb.Report(0, 1, 1.0), Decision((pb.Train(0, {"x": x}, 0),))]
+        events += [pb.Report(1, 1, 2.0), Decision((pb.Train(1, {"x": 0.5}, 1),))]
         rebuilt = Population.restore(population.space, population.strategy, events, size=3, intervals=9, sync=False)
-        (action,) = rebuilt.tell(2, 0.0)
+        (action,) = trained(rebuilt.tell(2, 0.0))
         assert action.source == 1
-        assert action.hparams is not None
         given.append(action.hparams["x"])
     assert abs(given[0] - 0.2) > 0.2
     assert abs(given[1] - 0.8) > 0.2
@@ -262,7 +262,7 @@ def test_the_numbers_are_chosen_for_the_chosen_category() -> None:
 
 def test_pending_agents_are_those_that_train_not_those_replaced(asked: list[Asked]) -> None:
     population = make(pb.PB2(), 4, 9)
-    run(population, most=8)
+    drive(population, most=8)
     assert asked
     for one in asked[:1]:
         n = len(one.posterior.alpha)
@@ -292,7 +292,7 @@ def test_pb2_is_what_the_study_chose(asked: list[Asked]) -> None:
         trust_region=True,
     )
     population = make(pb.PB2(), 8, 9)
-    run(population, most=24)
+    drive(population, most=24)
     history = population.history
     for one in asked:
         for request in one.requests:

@@ -21,7 +21,7 @@ from popbandits._errors import (
     UnknownAgentError,
 )
 from popbandits._version import __version__ as __version__
-from popbandits.population import Action, Decision, Population, Report
+from popbandits.population import Decision, Population, Report, Stop, Train
 from popbandits.space import Choice, Float, Int, Space
 from popbandits.strategies import ASHA, PB2, PBT, BayesOpt, RandomSearch
 
@@ -45,7 +45,6 @@ __all__ = [
     "ASHA",
     "PB2",
     "PBT",
-    "Action",
     "BayesOpt",
     "BoundsError",
     "Callback",
@@ -71,7 +70,9 @@ __all__ = [
     "ScoreError",
     "Space",
     "SpaceError",
+    "Stop",
     "StorageError",
+    "Train",
     "Trainable",
     "TrainableError",
     "TrainingFailedError",

@@ -65,8 +65,8 @@ def test_an_exception_is_told_with_its_traceback_and_tried_again(
     run = tune(tmp_path / "run", executor, models.Faulty)
     assert run.finished
     (failure,) = run.failures
-    assert "asked for" in failure.body["message"]
-    assert "ValueError" in failure.body["traceback"]
+    assert "asked for" in failure.message
+    assert "ValueError" in failure.traceback
 
 
 def test_code_that_cannot_be_trained_is_refused_in_one_sentence(tmp_path: Path, executor: Executor) -> None:
@@ -81,7 +81,7 @@ def test_a_killed_worker_costs_one_attempt(tmp_path: Path, executor: Executor, w
     run = tune(tmp_path / "run", executor, models.Faulty)
     assert told(run)[1] == told(tune(tmp_path / "inline", pb.Inline()))[1]
     (failure,) = run.failures
-    assert failure.body["kind"] == "crash"
+    assert failure.kind == "crash"
 
 
 def test_an_agent_that_takes_too_long_is_ended_and_tried_again(
@@ -92,4 +92,4 @@ def test_an_agent_that_takes_too_long_is_ended_and_tried_again(
     (wishes / "step-hang-1").touch()
     run = tune(tmp_path / "run", replace(executor, deadline=3.0), models.Faulty)  # type: ignore[type-var]
     assert run.finished
-    assert [failure.body["kind"] for failure in run.failures] == ["hang"]
+    assert [failure.kind for failure in run.failures] == ["hang"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import popbandits as pb
-from popbandits.run import verify
+from popbandits.run import DecisionEntry, verify
 
 ROOT = Path(__file__).parent.parent.parent
 CODE = """
@@ -95,12 +95,9 @@ def wait_for(folder: Path, reports: int, seconds: float = 60) -> None:
 
 def told(run: pb.Run) -> list[Any]:
     """Everything a run decided and was told, byte for byte, but for names of attempts and failures."""
-    decisions = []
-    for entry in run.entries:
-        if entry.kind == "decision":
-            actions = [{k: v for k, v in a.items() if k != "load"} for a in entry.body["actions"]]
-            decisions.append(json.dumps([actions, entry.body["notes"]], sort_keys=True))
-    return [decisions, sorted((e.agent, e.interval, repr(e.score)) for e in run.entries if e.kind == "report")]
+    decided = [entry.decision.to_json() for entry in run.entries if isinstance(entry, DecisionEntry)]
+    decisions = [json.dumps(body, sort_keys=True) for body in decided]
+    return [decisions, sorted((e.agent, e.interval, repr(e.score)) for e in run.reports)]
 
 
 def sound(folder: Path) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import popbandits as pb
+from popbandits.run import DecisionEntry
 from popbandits.run._log import Log
 from tests import models
 from tests.faults._control import Controller, finish, sound, told, wait_for
@@ -129,7 +130,9 @@ def test_a_run_has_one_controller(tmp_path: Path) -> None:
 def test_a_damaged_checkpoint_is_put_aside_and_the_one_before_is_used(tmp_path: Path, harm: str) -> None:
     folder = tmp_path / "run"
     Controller(folder, workers=0, POPBANDITS_FAILPOINT="committed:16").wait()
-    wanted = [action["load"] for action in pb.load(folder).entries[-1].body["actions"]]
+    last = pb.load(folder).entries[-1]
+    assert isinstance(last, DecisionEntry)
+    wanted = [name for name in last.loads.values() if name is not None]
     twice = max(wanted, key=wanted.count)  # the donor's: it and its copies are to load it
     victim = folder / "checkpoints" / twice / ("manifest.json" if harm == "manifest" else "state")
     data = bytearray(victim.read_bytes())
@@ -142,10 +145,10 @@ def test_a_damaged_checkpoint_is_put_aside_and_the_one_before_is_used(tmp_path: 
     again = pb.resume(folder, executor=pb.Inline())
     assert again.finished
     assert len(again.history) == 24
-    assert {failure.body["kind"] for failure in again.failures} == {"checkpoint"}
+    assert {failure.kind for failure in again.failures} == {"checkpoint"}
     assert len(again.failures) == wanted.count(twice) > 1
     assert (folder / "checkpoints" / f".damaged-{twice}").is_dir()
-    fallbacks = {failure.body["load"] for failure in again.failures}
+    fallbacks = {failure.load for failure in again.failures}
     assert len(fallbacks) == 1  # all fall back to the same one
     assert None not in fallbacks
 
@@ -222,7 +225,7 @@ def test_a_full_disk_is_said_and_survived(tmp_path: Path, undisturbed: Any) -> N
         assert controller.wait() != 0
         assert controller.left_behind() == []
         assert "StorageError" in controller.err
-        assert not any(entry.kind == "report" and entry.score != entry.score for entry in pb.load(disk / "run").entries)
+        assert not any(entry.score != entry.score for entry in pb.load(disk / "run").reports)
         ballast.unlink()
         subprocess.run(["mount", "-o", "remount,size=8m", str(disk)], check=True)
         assert told(finish(disk / "run")) == undisturbed

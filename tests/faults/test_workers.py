@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import popbandits as pb
-from popbandits.run import Executor
+from popbandits.run import DecisionEntry, Executor, ReportEntry
 from tests import models
 from tests.faults._control import sound, told
 
@@ -27,9 +27,9 @@ def test_a_killed_worker_is_replaced_and_the_run_goes_as_if_nothing_had_happened
 ) -> None:
     wish(f"{method}-kill-1", f"{method}-kill-2")
     done = run(tmp_path, pb.Processes(workers=2))
-    assert {entry.body["kind"] for entry in done.failures} == {"crash"}
+    assert {entry.kind for entry in done.failures} == {"crash"}
     assert len(done.failures) == 2
-    assert "SIGKILL" in done.failures[0].body["message"]
+    assert "SIGKILL" in done.failures[0].message
     assert told(done) == undisturbed
     assert sound(done.directory)
 
@@ -42,9 +42,9 @@ def test_an_exception_is_kept_with_its_traceback_and_tried_again(
     wish(f"{method}-raise-1")
     done = run(tmp_path, executor)
     (failure,) = done.failures
-    assert failure.body["kind"] == "exception"
-    assert failure.body["message"].startswith("ValueError: asked for")
-    assert f"in {method}" in failure.body["traceback"]
+    assert failure.kind == "exception"
+    assert failure.message.startswith("ValueError: asked for")
+    assert f"in {method}" in failure.traceback
     assert told(done) == undisturbed
 
 
@@ -55,9 +55,9 @@ def test_a_result_that_is_no_score_is_named_and_tried_again(
     wish(f"step-{what}-1")
     done = run(tmp_path, pb.Inline())
     (failure,) = done.failures
-    assert failure.body["kind"] == "result"
+    assert failure.kind == "result"
     said = "step returned no 'score', but an empty dict" if what == "empty" else "'score' must be a number, but step"
-    assert said in failure.body["message"]
+    assert said in failure.message
     assert told(done) == undisturbed
 
 
@@ -65,7 +65,7 @@ def test_a_nan_is_a_score_and_its_agent_is_replaced(tmp_path: Path, wish: Any) -
     wish("step-nan-1")
     done = run(tmp_path, pb.Inline())
     assert not done.failures
-    lost = [e for e in done.entries if e.kind == "report" and e.score != e.score]
+    lost = [e for e in done.reports if e.score != e.score]
     assert len(lost) == 1
     following = [c for c in done.lineage if c.agent == lost[0].agent and c.interval == (lost[0].interval or 0) + 1]
     assert len(following) == 1
@@ -74,7 +74,7 @@ def test_a_nan_is_a_score_and_its_agent_is_replaced(tmp_path: Path, wish: Any) -
 def test_out_of_memory_is_that_agents_alone(tmp_path: Path, wish: Any, undisturbed: Any) -> None:
     wish("step-memory-1")
     done = run(tmp_path, pb.Processes(workers=2))
-    assert [entry.body["kind"] for entry in done.failures] == ["memory"]
+    assert [entry.kind for entry in done.failures] == ["memory"]
     assert told(done) == undisturbed
 
 
@@ -94,7 +94,7 @@ def test_an_agent_that_never_succeeds_is_replaced_from_a_donor(tmp_path: Path, w
 def test_a_hang_is_ended_at_the_deadline(tmp_path: Path, wish: Any, undisturbed: Any) -> None:
     wish("step-hang-1")
     done = run(tmp_path, pb.Processes(workers=2, deadline=1.5))
-    assert [entry.body["kind"] for entry in done.failures] == ["hang"]
+    assert [entry.kind for entry in done.failures] == ["hang"]
     assert told(done) == undisturbed
 
 
@@ -112,9 +112,9 @@ def test_after_an_outage_every_agent_goes_on_from_its_own_weights(
 ) -> None:
     class Outage(pb.Callback):
         def on_entry(self, entry: Any) -> None:
-            if entry.kind == "decision" and len(heard) == 8:
+            if isinstance(entry, DecisionEntry) and len(heard) == 8:
                 wish(*(f"step-raise-{i}" for i in range(12)))
-            heard.extend([entry] if entry.kind == "report" else [])
+            heard.extend([entry] if isinstance(entry, ReportEntry) else [])
 
     heard: list[Any] = []
     with pytest.raises(pb.TrainingFailedError, match=r"(?s)every agent failed 3 times .* in interval 3: .* resume "):
@@ -133,7 +133,7 @@ def test_what_user_code_does_to_its_hparams_reaches_nobody(
 def test_a_worker_that_dies_while_idle_is_replaced(tmp_path: Path, wish: Any, undisturbed: Any) -> None:
     class Slow(pb.Callback):
         def on_entry(self, entry: Any) -> None:
-            if entry.kind == "decision" and entry.seq > 1:
+            if isinstance(entry, DecisionEntry) and entry.seq > 1:
                 time.sleep(0.3)
 
     wish("idle")
@@ -145,7 +145,7 @@ def test_a_dead_worker_is_noticed_though_a_child_of_it_lives(tmp_path: Path, wis
     wish("step-kill-1")
     done = run(tmp_path, pb.Processes(workers=2), models.ForksAndDies)
     assert told(done) == undisturbed
-    assert [entry.body["kind"] for entry in done.failures] == ["crash"]
+    assert [entry.kind for entry in done.failures] == ["crash"]
 
 
 def test_out_of_step_one_bad_agent_does_not_end_the_run(tmp_path: Path) -> None:

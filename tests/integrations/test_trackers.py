@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import popbandits as pb
+from popbandits.run import NoteEntry
 from tests import models
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
@@ -65,7 +66,7 @@ def test_mlflow_has_a_run_for_each_agent_within_one_for_the_population(tmp_path:
 
     uri = f"file:{tmp_path}/mlruns"
     run = tune(tmp_path, MLflow(uri, "test"))
-    assert not [entry for entry in run.entries if entry.kind == "note"]
+    assert not [entry for entry in run.entries if isinstance(entry, NoteEntry)]
     client = MlflowClient(tracking_uri=uri)
     experiment = client.get_experiment_by_name("test")
     assert experiment is not None
@@ -84,7 +85,7 @@ def test_weights_and_biases_logs_offline(tmp_path: Path) -> None:
     from popbandits.integrations.wandb import WandB
 
     run = tune(tmp_path, WandB(mode="offline", dir=str(tmp_path), project="test"))
-    assert not [entry for entry in run.entries if entry.kind == "note"]
+    assert not [entry for entry in run.entries if isinstance(entry, NoteEntry)]
     (written,) = (tmp_path / "wandb").glob("offline-run-*/run-*.wandb")
     for key in (b"agent-0000/score", b"agent-0001/hparams.lr"):
         # W&B writes from a process of its own, which may be a little behind.

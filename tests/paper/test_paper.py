@@ -13,7 +13,7 @@ from popbandits.paper._experiments import Experiment
 from popbandits.paper._figures import curves
 from popbandits.paper._results import run_folder
 from popbandits.population import Population
-from popbandits.run import start
+from popbandits.run import ReportEntry, start
 from popbandits.workloads import cnn, impala, ppo
 from tests.drive import Interrupt
 
@@ -26,7 +26,7 @@ class Counted(pb.Callback):
     reports = 0
 
     def on_entry(self, entry: Any) -> None:
-        self.reports += entry.kind == "report"
+        self.reports += isinstance(entry, ReportEntry)
 
 
 def test_cells_come_seed_by_seed() -> None:

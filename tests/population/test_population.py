@@ -7,27 +7,28 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import popbandits as pb
-from tests.drive import constant, make, run, state
+from popbandits.testing import drive
+from tests.drive import constant, make, state, trained
 
 
 def test_in_step_actions_come_when_the_last_agent_has_reported() -> None:
     population = make(pb.PBT(), 3, 2)
     assert [action.agent for action in population.start()] == [0, 1, 2]
-    assert population.tell(agent=2, score=0.7) == []
-    assert population.tell(agent=0, score=0.1) == []
-    assert [action.agent for action in population.tell(agent=1, score=0.5)] == [0, 1, 2]
+    assert population.tell(agent=2, score=0.7) is None
+    assert population.tell(agent=0, score=0.1) is None
+    assert [action.agent for action in trained(population.tell(agent=1, score=0.5))] == [0, 1, 2]
 
 
 def test_out_of_step_every_report_brings_that_agents_action() -> None:
     population = make(pb.PBT(), 3, 2, sync=False)
     population.start()
     for agent in (2, 0, 1):
-        assert [action.agent for action in population.tell(agent, agent / 10)] == [agent]
+        assert [action.agent for action in trained(population.tell(agent, agent / 10))] == [agent]
 
 
 def test_the_first_actions_are_fresh_and_the_same_for_every_strategy() -> None:
     first = make(pb.PB2(), seed=7).start()
-    assert all(action.source is None and not action.stop for action in first)
+    assert all(isinstance(action, pb.Train) and action.source is None for action in first)
     assert make(pb.PBT(), seed=7).start() == first == make(pb.RandomSearch(), seed=7).start()
     assert make(pb.PB2(), seed=8).start() != first
 
@@ -36,7 +37,7 @@ def test_the_improvement_after_a_copy_counts_from_the_donors_score() -> None:
     population = make(pb.PBT(), 2, 3)
     population.start()
     population.tell(0, 1.0)
-    actions = population.tell(1, 5.0)
+    actions = trained(population.tell(1, 5.0))
     assert (actions[0].source, actions[1].source) == (1, 1)
     population.tell(0, 5.5)
     population.tell(1, 7.0)
@@ -62,19 +63,19 @@ def test_out_of_step_a_slow_agent_that_copies_is_as_old_as_its_donor() -> None:
 def test_the_best_is_the_highest_finite_score() -> None:
     population = make(pb.RandomSearch(), 3, 1)
     assert population.best is None
-    actions = population.start()
+    first = population.start()
     for agent, score in enumerate([math.inf, 2.0, math.nan]):
         population.tell(agent, score)
     assert population.best is not None
     assert (population.best.agent, population.best.interval, population.best.score) == (1, 1, 2.0)
-    assert population.best.hparams == actions[1].hparams
+    assert population.best.hparams == first.trained[1].hparams
 
 
 def test_history_is_read_only_and_does_not_change_under_its_reader() -> None:
     population = make(pb.RandomSearch(), 2, 100)
-    run(population, most=10)
+    drive(population, most=10)
     seen = population.history
-    run(population, start=False)
+    drive(population)
     assert len(seen) == 10
     assert len(population.history) == 200
     with pytest.raises(ValueError, match="read-only"):
@@ -122,7 +123,7 @@ def test_a_report_that_cannot_be_is_refused_and_changes_nothing(
         population.tell(**report)
     assert isinstance(caught.value, pb.ReportError)
     assert state(population) == before
-    assert len(population.tell(0, 1.0)) == 2
+    assert len(trained(population.tell(0, 1.0))) == 2
 
 
 def test_reports_before_the_start_and_after_the_end_are_out_of_turn() -> None:
@@ -157,29 +158,29 @@ def test_settings_that_cannot_be_are_refused(options: dict[str, Any], words: str
 @pytest.mark.parametrize(
     ("action", "error", "words"),
     [
-        (pb.Action(9, {"x": 0.5, "y": 0.5}), pb.UnknownAgentError, "the agent 9"),
-        (pb.Action(0, {"x": 0.5, "y": 0.5}, 7), pb.UnknownAgentError, "the source 7"),
-        (pb.Action(0, {"x": 0.5, "y": 0.5}, 1), pb.OutOfTurnError, "agent 1 has not trained yet"),
-        (pb.Action(0, {"x": 3.0, "y": 0.5}), pb.HparamsError, "'x' must lie in"),
-        (pb.Action(0, {"x": 0.5}), pb.HparamsError, "'y' is missing"),
+        (pb.Train(9, {"x": 0.5, "y": 0.5}), pb.UnknownAgentError, "the agent 9"),
+        (pb.Train(0, {"x": 0.5, "y": 0.5}, 7), pb.UnknownAgentError, "the source 7"),
+        (pb.Train(0, {"x": 0.5, "y": 0.5}, 1), pb.OutOfTurnError, "agent 1 has not trained yet"),
+        (pb.Train(0, {"x": 3.0, "y": 0.5}), pb.HparamsError, "'x' must lie in"),
+        (pb.Train(0, {"x": 0.5}), pb.HparamsError, "'y' is missing"),
     ],
 )
 def test_a_decision_that_does_not_fit_is_refused_and_changes_nothing(
-    action: pb.Action, error: type[Exception], words: str
+    action: pb.Train, error: type[Exception], words: str
 ) -> None:
     population = make(pb.PBT(), 2, 3)
     before = state(population)
     with pytest.raises(error, match=words):
-        population._apply(pb.Decision((pb.Action(1, {"x": 0.1, "y": 0.1}), action)))
+        population._applied(pb.Decision((pb.Train(1, {"x": 0.1, "y": 0.1}), action)))
     assert state(population) == before
-    assert len(population.start()) == 2
+    assert len(population.start().actions) == 2
 
 
 def test_of_equal_scores_the_best_does_not_depend_on_who_reported_first() -> None:
     best = []
     for order in range(4):
         population = make(pb.RandomSearch(), 4, 2)
-        run(population, constant, order=order)
+        drive(population, constant, order=order)
         best.append(population.best)
     assert best == best[:1] * 4
 
@@ -187,11 +188,11 @@ def test_of_equal_scores_the_best_does_not_depend_on_who_reported_first() -> Non
 def test_choices_that_python_calls_equal_are_told_apart() -> None:
     for seed in range(10):
         population = make(pb.PBT(resample_probability=1.0), 2, 9, seed=seed, space={"c": pb.Choice(1, True, 1.0)})
-        events = run(population)
+        events = drive(population)
         given: dict[int, Any] = {}
         for event in events:
             if isinstance(event, pb.Decision):
-                given |= {action.agent: action.hparams for action in event.actions if action.hparams}
+                given |= {action.agent: action.hparams for action in event.trained}
             else:
                 row = [r for r in range(len(population.history)) if population.history.agent[r] == event.agent][
                     event.interval - 1
@@ -220,12 +221,11 @@ class PopulationMachine(RuleBasedStateMachine):
     @rule(data=st.data(), score=st.floats())
     def report(self, data: st.DataObject, score: float) -> None:
         agent = data.draw(st.sampled_from(sorted(self.owed)))
-        actions = self.population.tell(agent, score, interval=self.owed[agent])
+        decision = self.population.tell(agent, score, interval=self.owed[agent])
         done = self.owed.pop(agent)
         self.told += 1
-        for action in actions:
-            if not action.stop:
-                self.owed[action.agent] = done + 1
+        for action in trained(decision):
+            self.owed[action.agent] = done + 1
 
     @rule(agent=st.integers(-2, 7), interval=st.integers(0, 6))
     def stale_or_wrong(self, agent: int, interval: int) -> None:

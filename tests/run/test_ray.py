@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import popbandits as pb
-from popbandits.run import verify
+from popbandits.run import ReportEntry, verify
 from tests import models
 from tests.clusters import ray_cluster
 
@@ -47,7 +47,7 @@ def test_a_lost_node_costs_attempts_and_nothing_else(tmp_path: Path, object_stor
 
         class KillsANode(pb.Callback):
             def on_entry(self, entry: Any) -> None:
-                if entry.kind == "report" and entry.interval == 2 and not lost:
+                if isinstance(entry, ReportEntry) and entry.interval == 2 and not lost:
                     lost.append(True)
                     node = cluster.list_all_nodes()[1]
                     threading.Thread(target=cluster.remove_node, args=(node, False)).start()

@@ -7,7 +7,7 @@ import pytest
 
 import popbandits as pb
 from popbandits.population import Strategy
-from popbandits.run import Executor, verify
+from popbandits.run import DecisionEntry, Executor, NoteEntry, verify
 from tests import models
 
 EXECUTORS: dict[str, Executor] = {
@@ -25,8 +25,9 @@ def tune(folder: Path, executor: Executor | None = None, trainable: Any = models
 
 def told(run: pb.Run) -> list[Any]:
     """Everything a run decided, byte for byte, in an order that does not depend on who reported first."""
-    decisions = [json.dumps(entry.body, sort_keys=True) for entry in run.entries if entry.kind == "decision"]
-    reports = sorted((e.agent, e.interval, repr(e.score)) for e in run.entries if e.kind == "report")
+    decided = [entry for entry in run.entries if isinstance(entry, DecisionEntry)]
+    decisions = [(json.dumps(entry.decision.to_json(), sort_keys=True), entry.loads) for entry in decided]
+    reports = sorted((e.agent, e.interval, repr(e.score)) for e in run.reports)
     return [decisions, reports]
 
 
@@ -85,7 +86,7 @@ def test_the_schedule_along_the_lineage_retrains_the_same_weights(tmp_path: Path
 
 def test_a_lower_metric_can_be_better(tmp_path: Path) -> None:
     run = tune(tmp_path, metric="w", mode="min", intervals=6)
-    values = [entry.score for entry in run.entries if entry.kind == "report" and entry.score is not None]
+    values = [entry.score for entry in run.reports]
     assert run.best.score == min(values)
     assert run.status()["best"]["score"] == min(values)
     assert sorted(run.history.score) == sorted(values)
@@ -108,10 +109,10 @@ def test_checkpoints_that_nobody_needs_are_removed(tmp_path: Path) -> None:
 
 def test_a_copy_moves_no_bytes(tmp_path: Path) -> None:
     run = tune(tmp_path, pb.Processes(workers=2))
-    decisions = [entry for entry in run.entries if entry.kind == "decision"]
-    loads = [a for d in decisions for a in d.body["actions"] if a["source"] not in (None, a["agent"])]
+    decided = [entry for entry in run.entries if isinstance(entry, DecisionEntry)]
+    loads = [(a, d.loads[a.agent]) for d in decided for a in d.decision.trained if a.source not in (None, a.agent)]
     assert loads
-    assert all(a["load"].startswith(f"agent-{a['source']:04d}") for a in loads)
+    assert all(str(load).startswith(f"agent-{action.source:04d}") for action, load in loads)
 
 
 def test_callbacks_hear_everything_and_cannot_stop_a_run(tmp_path: Path) -> None:
@@ -123,7 +124,7 @@ def test_callbacks_hear_everything_and_cannot_stop_a_run(tmp_path: Path) -> None
             self.heard.append("start")
 
         def on_entry(self, entry: Any) -> None:
-            self.heard.append(entry.kind)
+            self.heard.append(type(entry).__name__)
 
         def on_end(self, run: pb.Run) -> None:
             self.heard.append("end")
@@ -137,8 +138,8 @@ def test_callbacks_hear_everything_and_cannot_stop_a_run(tmp_path: Path) -> None
         run = tune(tmp_path, callbacks=[Broken(), ear])
     assert run.finished
     assert (ear.heard[0], ear.heard[-1]) == ("start", "end")
-    assert ear.heard.count("report") == 20
-    assert any("no network" in entry.body["message"] for entry in run.entries if entry.kind == "note")
+    assert ear.heard.count("ReportEntry") == 20
+    assert any("no network" in entry.message for entry in run.entries if isinstance(entry, NoteEntry))
 
 
 def test_a_run_goes_on_with_code_that_has_moved_and_status_tells_where_it_stands(tmp_path: Path) -> None:
@@ -152,7 +153,7 @@ def test_a_run_goes_on_with_code_that_has_moved_and_status_tells_where_it_stands
     assert told(done)[1] == told(tune(tmp_path / "as-if"))[1]
     assert {agent["state"] for agent in done.status()["agents"]} == {"done"}
     assert all(set(agent["hparams"]) == set(models.SPACE.params) for agent in done.status()["agents"])
-    assert done.columns()["w"] == [entry.body["metrics"]["w"] for entry in done.entries if entry.kind == "report"]
+    assert done.columns()["w"] == [entry.metrics["w"] for entry in done.reports]
 
 
 def test_a_run_without_a_finite_score_says_so(tmp_path: Path) -> None:

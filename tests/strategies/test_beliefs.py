@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import popbandits as pb
+from popbandits import testing
 from popbandits.gp import Kernel, Posterior, Rows, Theta
 from popbandits.population import Population
 from popbandits.problems import FAMILIES, simulate
@@ -116,7 +117,7 @@ def test_independent_noise_is_that_of_two_scores() -> None:
 
 def test_a_strategy_without_a_model_has_no_beliefs() -> None:
     population = Population({"x": (0.0, 1.0)}, pb.PBT(), size=4, intervals=3)
-    drive.run(population)
+    testing.drive(population)
     assert beliefs(population.notes, population.space, 4) is None
 
 

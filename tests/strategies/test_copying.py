@@ -6,14 +6,14 @@ import pytest
 
 import popbandits as pb
 from popbandits.population import Population
-from tests.drive import make
+from tests.drive import make, trained
 
 
 def after(scores: list[float], strategy: pb.PBT | pb.PB2 | None = None, seed: int = 0) -> list[int | None]:
     """Whose weights each agent trains after one interval with these scores."""
     population = make(strategy or pb.PBT(), len(scores), 9, seed=seed)
     population.start()
-    actions = [action for agent, score in enumerate(scores) for action in population.tell(agent, score)]
+    actions = [action for agent, score in enumerate(scores) for action in trained(population.tell(agent, score))]
     return [action.source for action in actions]
 
 
@@ -63,9 +63,9 @@ def test_quantile_zero_copies_only_in_place_of_the_lost() -> None:
 def test_out_of_step_an_agent_is_ranked_among_those_that_have_reported() -> None:
     population = make(pb.PBT(), 4, 9, sync=False)
     population.start()
-    assert population.tell(0, 5.0)[0].source == 0
-    assert population.tell(1, 1.0)[0].source == 0
-    assert population.tell(2, 9.0)[0].source == 2
+    assert trained(population.tell(0, 5.0))[0].source == 0
+    assert trained(population.tell(1, 1.0))[0].source == 0
+    assert trained(population.tell(2, 9.0))[0].source == 2
 
 
 class TestPBT:
@@ -75,10 +75,8 @@ class TestPBT:
         population = Population(self.SPACE, strategy, size=2, intervals=9, seed=seed)
         first = population.start()
         population.tell(0, 1.0)
-        copied = population.tell(1, 2.0)[0]
-        assert copied.hparams is not None
-        assert first[1].hparams is not None
-        return dict(first[1].hparams), dict(copied.hparams)
+        copied = trained(population.tell(1, 2.0))[0]
+        return dict(first.trained[1].hparams), dict(copied.hparams)
 
     def test_numbers_are_perturbed_by_a_factor_and_choices_move_to_a_neighbour(self) -> None:
         for seed in range(50):
@@ -129,7 +127,7 @@ class TestASHA:
 class TestBayesOpt:
     def test_trials_follow_one_another_and_the_best_goes_on_to_the_end(self) -> None:
         population = make(pb.BayesOpt(), 4, 10, space={"x": (0.0, 1.0)})
-        assert len(population.start()) == 1
+        assert len(population.start().actions) == 1
         ages: list[tuple[float, int]] = []
         age = 0
         while population.training:
@@ -161,12 +159,11 @@ def scouting(apart: float, gain: float) -> list[tuple[set[int], set[int], list[A
     Agents 0 and 1 are the worst, 6 and 7 the best; two in succession are so far apart, and all gain as much.
     """
     pop = pb.Population({"x": (0.0, 1.0), "y": (0.0, 1.0)}, strategy=pb.PB2(), size=8, intervals=8, seed=0)
-    actions, seen = list(pop.start()), []
+    actions, seen = pop.start().trained, []
     while actions:
         used = {action.agent: action.hparams for action in actions}
         interval = pop.training[0].interval
-        released = [a for agent in range(8) for a in pop.tell(agent, gain * interval + apart * agent)]
-        actions = [action for action in released if not action.stop]
+        actions = tuple(a for agent in range(8) for a in trained(pop.tell(agent, gain * interval + apart * agent)))
         copied = {action.agent for action in actions if action.source != action.agent}
         assert {action.source for action in actions if action.agent in copied} <= {6, 7}
         moved = {a.agent for a in actions if a.source == a.agent and a.hparams != used[a.agent]}
@@ -192,8 +189,8 @@ def test_of_three_the_one_in_between_goes_on() -> None:
     assert after([1.0, 2.0, 3.0], pb.PB2()) == [2, 1, 2]
     population = make(pb.PB2(), 3, 9)
     first = population.start()
-    second = [action for agent in range(3) for action in population.tell(agent, float(agent))]
-    assert [a.hparams == b.hparams for a, b in zip(first, second, strict=True)] == [False, True, True]
+    second = [action for agent in range(3) for action in trained(population.tell(agent, float(agent)))]
+    assert [a.hparams == b.hparams for a, b in zip(first.trained, second, strict=True)] == [False, True, True]
 
 
 def test_where_nobody_is_replaced_nobody_scouts() -> None:
@@ -204,13 +201,14 @@ def test_where_nobody_is_replaced_nobody_scouts() -> None:
 def test_out_of_step_an_agent_that_trains_a_copy_already_is_not_the_worst_any_more(replaced: float) -> None:
     population = make(pb.PBT(), 4, 9, sync=False)
     population.start()
-    sources = [population.tell(agent, score)[0].source for agent, score in enumerate([1.0, 5.0, replaced, 0.6])]
+    told = [population.tell(agent, score) for agent, score in enumerate([1.0, 5.0, replaced, 0.6])]
+    sources = [trained(decision)[0].source for decision in told]
     assert sources == [0, 1, 1, 1], "the last is the worst of those that hold their own weights"
 
 
 def test_out_of_step_the_best_is_not_replaced_because_all_others_were() -> None:
     population = make(pb.PBT(), 2, 9, sync=False)
     population.start()
-    assert population.tell(1, 2.0)[0].source == 1
-    assert population.tell(0, 1.0)[0].source == 1
-    assert population.tell(1, 5.0)[0].source == 1
+    assert trained(population.tell(1, 2.0))[0].source == 1
+    assert trained(population.tell(0, 1.0))[0].source == 1
+    assert trained(population.tell(1, 5.0))[0].source == 1

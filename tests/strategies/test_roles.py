@@ -5,7 +5,8 @@ import pytest
 
 import popbandits as pb
 from popbandits.strategies._roles import assign
-from tests.drive import decisions, make, run, seen
+from popbandits.testing import decisions, drive
+from tests.drive import make, seen
 
 
 def test_the_worst_copy_the_worse_half_of_the_middle_scouts_and_the_rest_goes_on() -> None:
@@ -34,7 +35,7 @@ def test_a_function_that_jumps_surprises_pb2_and_it_says_so(strategy: pb.PB2, to
         gain = float(np.exp(-30.0 * (float(job.point[0]) - best) ** 2))
         return before + gain + 0.1 * float(rng.standard_normal())
 
-    surprises = [d.notes["surprises"] for d in decisions(run(population, jumps)) if "surprises" in d.notes]
+    surprises = [d.notes["surprises"] for d in decisions(drive(population, jumps)) if "surprises" in d.notes]
     at_the_jump = surprises[10] - surprises[9]  # after the eleventh interval
     assert at_the_jump == int(told)
     assert population.notes["block"] <= population.notes["rows"]

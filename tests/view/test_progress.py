@@ -5,10 +5,9 @@ import pytest
 from rich.console import Console
 
 import popbandits as pb
-from popbandits.run import Settings, Target
+from popbandits.run import RunState, Settings, Target
 from popbandits.view import Lines, Live
 from popbandits.view._progress import table
-from popbandits.view._state import RunState
 from tests import models
 
 
@@ -20,8 +19,7 @@ def test_the_table_is_readable_with_few_and_many_agents_on_small_and_large_termi
     run = pb.tune(
         models.Model, models.SPACE, population=size, intervals=3, executor=pb.Inline(), directory=tmp_path / "run"
     )
-    state = RunState(run.settings)
-    state.resumed(run.entries)
+    state = RunState(run.settings, run.entries)
     out = io.StringIO()
     Console(file=out, width=width, force_terminal=False).print(table(state, width, height))
     lines = out.getvalue().splitlines()
@@ -51,8 +49,7 @@ def test_the_change_after_a_copy_counts_from_the_donors_score(tmp_path: Path) ->
     run = pb.tune(
         models.Model, models.SPACE, population=4, intervals=3, executor=pb.Inline(), directory=tmp_path / "run"
     )
-    state = RunState(run.settings)
-    state.resumed(run.entries)
+    state = RunState(run.settings, run.entries)
     for agent in state.agents:
         assert agent.change == pytest.approx(run.history.improvement[run.history.agent == agent.agent][-1])
 

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 import popbandits as pb
+from popbandits.run import DecisionEntry
 from popbandits.workloads import cnn, data
 from tests.workloads._effect import changes_what_is_learned
 
@@ -239,6 +240,6 @@ def test_a_run_without_its_data_ends_at_once_and_goes_on_when_it_is_there(
     given: dict[str, Any] = {"population": 2, "intervals": 2, "executor": pb.Inline(), "directory": tmp_path / "run"}
     with pytest.raises(pb.DataError, match=r"fetch it with: popbandits data fashion-mnist; then resume .*run"):
         pb.tune(cnn.FashionMNIST, space, **given)
-    assert [entry.kind for entry in pb.load(tmp_path / "run").entries] == ["decision"]
+    assert [type(entry) for entry in pb.load(tmp_path / "run").entries] == [DecisionEntry]
     request.getfixturevalue("clothes")
     assert len(pb.resume(tmp_path / "run", executor=pb.Inline()).history) == 4

@@ -7,9 +7,11 @@ from typing import Any
 
 from popbandits import workloads
 from popbandits._errors import OptionError, SpaceError, TrainableError
+from popbandits.population import Strategy
 from popbandits.problems.trainables import BUILT_IN
 from popbandits.run import Executor, Inline, Processes, Ray, Target
 from popbandits.space import Choice, Float, Int, Space, as_space, space_from_json, space_from_toml
+from popbandits.strategies import make_strategy
 
 
 def target_of(text: str) -> Target:
@@ -64,11 +66,27 @@ def executor_of(name: str, workers: int | None, deadline: float | None) -> Execu
     raise OptionError(f"an executor is one of processes, inline, ray, but got {name!r}")
 
 
-def _constant(name: str, param: Any, text: str) -> Any:
+def strategy_of(name: str, options: list[str]) -> Strategy:
+    """Return the strategy of a name, or of `module:Class`, with options given as name=value."""
+    given: dict[str, Any] = {}
+    for option in options:
+        key, equals, text = option.partition("=")
+        if not equals:
+            raise OptionError(f"--option takes name=value, but got {option!r}")
+        given[key] = _value(text)
+    return make_strategy(name, **given)
+
+
+def _value(text: str) -> Any:
+    """Return a value that was typed: JSON where it is JSON, else the text itself."""
     try:
-        value = json.loads(text)
+        return json.loads(text)
     except json.JSONDecodeError:
-        value = text
+        return text
+
+
+def _constant(name: str, param: Any, text: str) -> Any:
+    value = _value(text)
     if isinstance(param, (Float, Int, Choice)):
         Space({name: param}).encode({name: value})  # refuses what lies outside
     return value

@@ -6,7 +6,7 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 from rich.markup import escape
@@ -14,11 +14,10 @@ from rich.table import Table
 
 from popbandits._errors import RunError
 from popbandits.cli._console import console, progress
-from popbandits.cli._given import executor_of, space_of, target_of
+from popbandits.cli._given import executor_of, space_of, strategy_of, target_of
 from popbandits.cli._interrupts import interruptible
-from popbandits.run import Callback, Run, Settings, load, replay, resume, start
+from popbandits.run import Callback, Mode, Run, Settings, load, replay, resume, start
 from popbandits.run._lock import holder
-from popbandits.strategies import make_strategy
 from popbandits.view import number, pairs, text, with_error
 
 life = typer.Typer()
@@ -36,7 +35,10 @@ def run(
     intervals: Annotated[int, typer.Option(min=1, help="Intervals of an agent.")] = 20,
     population: Annotated[int, typer.Option(min=1, help="Agents.")] = 4,
     space: Annotated[Path | None, typer.Option(help="The space, as TOML or JSON; else the trainable's own.")] = None,
-    strategy: Annotated[str, typer.Option(help="pb2, pb2-paper, pbt, uniform, random, asha or bayes.")] = "pb2",
+    strategy: Annotated[
+        str, typer.Option(help="pb2, pb2-paper, pbt, uniform, random, asha, bayes, or your own as module:Class.")
+    ] = "pb2",
+    option: Annotated[list[str] | None, typer.Option(help="An option of the strategy, as name=value.")] = None,
     constant: Annotated[list[str] | None, typer.Option("--set", help="Keep a hyperparameter at name=value.")] = None,
     metric: Annotated[str, typer.Option(help="The score among what step returns.")] = "score",
     mode: Annotated[str, typer.Option(help="max or min.")] = "max",
@@ -58,13 +60,13 @@ def run(
     settings = Settings(
         found,
         space_of(found, space, constant or []),
-        make_strategy(strategy),
+        strategy_of(strategy, option or []),
         population,
         intervals,
         seed,
         sync,
         metric,
-        mode,
+        cast("Mode", mode),  # checked by Settings
         retries,
     )
     where = executor_of(executor, workers, deadline)
@@ -180,7 +182,7 @@ def _show(done: Run) -> None:
     table.add_row("checkpoint", escape(text(best.checkpoint)))
     table.add_row("run", escape(text(done.directory)))
     if done.failures:
-        last = text(done.failures[-1].body["message"])
+        last = text(done.failures[-1].message)
         table.add_row("failures", escape(f"{len(done.failures)} attempts failed; the last: {last}"))
     table.add_row("schedule", escape(f"popbandits schedule {_quoted(done.directory)}"))
     table.add_row("figures", escape(f"popbandits report {_quoted(done.directory)}"))

@@ -63,7 +63,7 @@ def status(
             out.print(line, markup=False, highlight=False)
     if state["failures"]:
         last = run.failures[-1]
-        said = text(last.body["message"])
+        said = text(last.message)
         out.print(f"{state['failures']} failures; the last: agent {last.agent}: {said}", markup=False, highlight=False)
 
 

@@ -3,14 +3,14 @@
 import json
 from typing import Any
 
-from popbandits.population import Action, Decision, Event, Report
+from popbandits.population import Decision, Event, Report
 
 
 def to_line(event: Event) -> str:
     """Return an event as one line."""
     if isinstance(event, Report):
         return json.dumps({"report": list(event)})
-    return json.dumps({"actions": [list(action) for action in event.actions], "notes": dict(event.notes)})
+    return json.dumps(event.to_json())
 
 
 def from_line(line: str) -> Event:
@@ -18,4 +18,4 @@ def from_line(line: str) -> Event:
     body: dict[str, Any] = json.loads(line)
     if "report" in body:
         return Report(*body["report"])
-    return Decision(tuple(Action(*action) for action in body["actions"]), body["notes"])
+    return Decision.from_json(body)

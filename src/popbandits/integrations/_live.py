@@ -3,7 +3,7 @@
 from collections.abc import Set
 from dataclasses import dataclass, replace
 
-from popbandits.population import Action, Decision, Strategy, View
+from popbandits.population import Decision, Stop, Strategy, View
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Live:
         """Return what the agents that are still there do next; the others stop."""
         left = tuple(agent for agent in due if agent in self.gone)
         there = tuple(agent for agent in due if agent not in self.gone)
-        stops = tuple(Action(agent, None, None, stop=True) for agent in left)
+        stops = tuple(Stop(agent) for agent in left)
         if not there:
             return Decision(stops, view.notes)
         seen = replace(view, last=tuple(-1 if a in self.gone else row for a, row in enumerate(view.last)))
         decision = self.inner.decide(seen, there)
-        return Decision((*decision.actions, *stops), decision.notes)
+        return Decision((*decision, *stops), decision.notes)

@@ -4,8 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from popbandits._types import Hparams
-from popbandits.run import Callback, Entry
+from popbandits.run import Callback, Entry, ReportEntry, RunState
 
 if TYPE_CHECKING:
     from popbandits.run import Run
@@ -15,26 +14,20 @@ class Tracker(Callback, ABC):
     """Turns the entries of a log into numbers for each agent and interval; a resumed run goes on where it was."""
 
     def __init__(self) -> None:
-        self._hparams: dict[int, Hparams] = {}
+        self._state: RunState | None = None
 
     def on_start(self, run: "Run") -> None:
         """Hear that training begins or goes on: open, and recall which hparams are in training."""
         self.open(run)
-        for entry in run.entries:
-            self._note(entry)
+        self._state = RunState(run.settings, run.entries)
 
     def on_entry(self, entry: Entry) -> None:
         """Hear of an entry: track a report."""
-        self._note(entry)
-        if entry.kind == "report" and entry.agent is not None and entry.interval is not None:
-            hparams = _numbers(self._hparams.get(entry.agent, {}))
-            self.track(entry.agent, entry.interval, entry.body["metrics"], hparams)
-
-    def _note(self, entry: Entry) -> None:
-        if entry.kind == "decision":
-            for action in entry.body["actions"]:
-                if action["hparams"] is not None:
-                    self._hparams[action["agent"]] = action["hparams"]
+        assert self._state is not None
+        self._state.follow(entry)
+        if isinstance(entry, ReportEntry):
+            hparams = _numbers(self._state.agents[entry.agent].hparams)
+            self.track(entry.agent, entry.interval, entry.metrics, hparams)
 
     @abstractmethod
     def open(self, run: "Run") -> None:

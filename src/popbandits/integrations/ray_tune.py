@@ -20,8 +20,8 @@ from popbandits._random import generator
 from popbandits.integrations._bounds import as_mutations, merged, searched, space_of, within
 from popbandits.integrations._events import from_line, to_line
 from popbandits.integrations._live import Live
-from popbandits.population import Action, Decision, Event, Population, Report, checked_error
-from popbandits.run._trainable import equal
+from popbandits.population import Decision, Event, Population, Report, Train, checked_error
+from popbandits.run import equal
 from popbandits.strategies import PB2 as _PB2
 
 try:
@@ -185,13 +185,13 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
             return
         if not self._events:
             self._space = space_of(self._bounds, [trial.config for trial in trials.values()])
-        begin = [Action(a, searched(trials[a].config, self._space)) for a in range(known, len(self._agents))]
+        begin = [Train(a, searched(trials[a].config, self._space)) for a in range(known, len(self._agents))]
         if not self._events:
             self._events.append(Decision(()))
         first = self._events[0]
         assert isinstance(first, Decision)
         # With those that began first: a decision of its own would end the waiting of agents that have reported.
-        self._events[0] = Decision((*first.actions, *begin), first.notes)
+        self._events[0] = Decision((*first, *begin), first.notes)
         self._rebuild()
         self._write()
 
@@ -206,23 +206,20 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
             seed=self._seed,
             sync=self._synch,
         )
+        self._events = self._population.events
 
     def _tell(self, tune_controller: Any, agent: int, score: float, now: float, score_error: Any = None) -> None:
         population = self._population
         assert population is not None
-        job = population.training.get(agent)
-        if job is None:
+        if agent not in population.training:
             return  # it waits for the others and should not have trained: its report tells nothing new
         self._times[agent] = now
         error = checked_error(score_error, score, f"agent {agent}")
-        actions = population.tell(agent, score, score_error=error)
-        self._events.append(Report(agent, job.interval, score, error))
-        if actions:
-            self._events.append(Decision(tuple(actions), population.notes))
+        decision = population.tell(agent, score, score_error=error)
+        if decision is not None:
             trials = {self._agents[trial.trial_id]: trial for trial in self._trial_state}
-            for action in actions:
-                if not action.stop:
-                    self._carry_out(tune_controller, trials, action)
+            for action in decision.trained:
+                self._carry_out(tune_controller, trials, action)
         self._write()
 
     def _leave(self, tune_controller: Any, trial: Any) -> None:
@@ -233,8 +230,7 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
 
     # Carrying out an action
 
-    def _carry_out(self, tune_controller: Any, trials: Mapping[int, Any], action: Action) -> None:
-        assert action.hparams is not None
+    def _carry_out(self, tune_controller: Any, trials: Mapping[int, Any], action: Train) -> None:
         trial = trials[action.agent]
         source = trials[action.agent if action.source is None else action.source]
         copied = source is not trial
@@ -286,11 +282,11 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
         state.last_result = state.last_result or trial.last_result
         return state.last_checkpoint is not None
 
-    def _amend(self, action: Action) -> None:
+    def _amend(self, action: Train) -> None:
         """Have the core know what an agent really does, where that is not what it decided."""
         decision = self._events[-1]
         assert isinstance(decision, Decision)
-        actions = tuple(action if given.agent == action.agent else given for given in decision.actions)
+        actions = tuple(action if given.agent == action.agent else given for given in decision)
         self._events[-1] = Decision(actions, decision.notes)
         self._rebuild()
 
@@ -355,6 +351,7 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
         body = json.loads(header)
         self._agents, self._times = body["agents"], {int(agent): time for agent, time in body["times"].items()}
         self._events = [from_line(line) for line in lines]
-        starts = [action.hparams for event in self._events if isinstance(event, Decision) for action in event.actions]
-        self._space = space_of(self._bounds, [hparams for hparams in starts if hparams is not None])
+        decisions = [event for event in self._events if isinstance(event, Decision)]
+        trained = [action.hparams for decision in decisions for action in decision.trained]
+        self._space = space_of(self._bounds, trained)
         self._rebuild()

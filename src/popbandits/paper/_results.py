@@ -149,21 +149,20 @@ def judge(run: Run) -> Judgement | None:
 
 
 def _result(cell: Cell, run: Run, judged: Judgement | None) -> Result:
-    reports = [entry for entry in run.entries if entry.kind == "report"]
     measure = EXPERIMENTS[cell.experiment].measure
-    scores = np.array([entry.body["metrics"].get(measure, np.nan) for entry in reports], dtype=float)
+    scores = np.array([entry.metrics.get(measure, np.nan) for entry in run.reports])
     so_far = np.fmax.accumulate(scores)
     curve = tuple(float(so_far[i]) for i in range(cell.population - 1, len(so_far), cell.population))
     times = [entry.time for entry in run.entries]
     gaps = np.diff(times)
     # A gap longer than an interval may take is one between two sittings.
     sitting = max(600.0, cell.interval / EXPERIMENTS[cell.experiment].slowest)
-    trained = [entry.body["metrics"].get("steps", np.nan) for entry in reports]
+    trained = [entry.metrics.get("steps", np.nan) for entry in run.reports]
     return Result(
         cell,
         float(np.nanmax(scores)),
         curve,
-        len(reports),
+        len(run.reports),
         round(_steps(run, trained)),
         round(float(gaps[gaps < sitting].sum()), 1),
         run.settings.to_json(),

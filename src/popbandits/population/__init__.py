@@ -1,6 +1,6 @@
 """The pure core: reports go in, actions come out. No I/O, no clock, no global random state."""
 
-from popbandits.population._events import Action, Decision, Event, Report
+from popbandits.population._events import Action, Decision, Event, Report, Stop, Train
 from popbandits.population._history import Best, History
 from popbandits.population._population import Population, checked_error
 from popbandits.population._strategy import Job, Strategy, View
@@ -14,7 +14,9 @@ __all__ = [
     "Job",
     "Population",
     "Report",
+    "Stop",
     "Strategy",
+    "Train",
     "View",
     "checked_error",
 ]

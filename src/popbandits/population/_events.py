@@ -4,9 +4,9 @@ The list of these events is the whole state of a population: `Population.restore
 of for every agent and interval is a named tuple: long runs are resumed sooner than with frozen dataclasses.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple, TypeAlias
 
 from popbandits._types import Hparams
 
@@ -27,34 +27,82 @@ class Report(NamedTuple):
     score_error: float | None = None
 
 
-class Action(NamedTuple):
-    """What an agent does next.
+class Train(NamedTuple):
+    """An agent trains one more interval.
 
     Args:
         agent: which one.
-        hparams: to train the next interval with; None when it stops.
+        hparams: to train with.
         source: whose weights it trains: its own id to go on, another's to copy, None for fresh ones.
-        stop: it trains no more.
     """
 
     agent: int
-    hparams: Hparams | None
+    hparams: Hparams
     source: int | None = None
-    stop: bool = False
+
+
+class Stop(NamedTuple):
+    """An agent trains no more.
+
+    Args:
+        agent: which one.
+    """
+
+    agent: int
+
+
+Action: TypeAlias = Train | Stop
+"""What an agent does next."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The actions a strategy released together.
+    """The actions that a strategy released together. Iterating over a decision yields its actions.
 
     Args:
         actions: at most one for each agent.
         notes: what the strategy learned on the way, as plain JSON: shown to people, and handed back to the strategy at
             its next decision.
+
+    Examples:
+        >>> decision = Decision((Train(0, {"lr": 0.1}), Stop(1)))
+        >>> [action.agent for action in decision]
+        [0, 1]
+        >>> [action.hparams for action in decision.trained]
+        [{'lr': 0.1}]
     """
 
     actions: tuple[Action, ...]
     notes: Mapping[str, Any] = field(default_factory=dict)
 
+    def __iter__(self) -> Iterator[Action]:
+        return iter(self.actions)
 
-Event = Union[Report, Decision]
+    @property
+    def trained(self) -> tuple[Train, ...]:
+        """The actions of the agents that train on."""
+        return tuple(action for action in self.actions if isinstance(action, Train))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the decision as plain JSON."""
+        return {"actions": [_action_to_json(action) for action in self.actions], "notes": dict(self.notes)}
+
+    @staticmethod
+    def from_json(body: Mapping[str, Any]) -> "Decision":
+        """Return the decision that `to_json` wrote."""
+        return Decision(tuple(map(_action_from_json, body["actions"])), body["notes"])
+
+
+def _action_to_json(action: Action) -> dict[str, Any]:
+    if isinstance(action, Stop):
+        return {"agent": action.agent, "stop": True}
+    return {"agent": action.agent, "hparams": action.hparams, "source": action.source}
+
+
+def _action_from_json(body: Mapping[str, Any]) -> Action:
+    if body.get("stop"):
+        return Stop(body["agent"])
+    return Train(body["agent"], body["hparams"], body["source"])
+
+
+Event: TypeAlias = Report | Decision

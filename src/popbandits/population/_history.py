@@ -2,7 +2,7 @@
 
 import importlib
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from popbandits.space import Space
 
 @dataclass(frozen=True)
 class Best:
-    """The row with the highest score so far."""
+    """The row with the best score so far."""
 
     agent: int
     interval: int
@@ -40,6 +40,7 @@ class History:
         improvement: score minus the score before; nan for fresh weights.
         points: the hparams in the unit cube, n x dim.
         values: the hparams as numbers in the user's units (a Choice as its position), n x dim.
+        lower_is_better: whether the best score is the lowest. Never inside the core; in a run whose mode is "min".
     """
 
     space: Space
@@ -53,14 +54,23 @@ class History:
     improvement: Floats
     points: Floats
     values: Floats
+    lower_is_better: bool = False
 
     def __len__(self) -> int:
         return len(self.score)
 
     def first(self, n: int) -> "History":
         """Return the history as it was after n reports."""
-        columns = {part.name: getattr(self, part.name)[:n] for part in fields(self) if part.name != "space"}
-        return History(self.space, **columns)
+        return replace(self, **{name: getattr(self, name)[:n] for name in _COLUMNS})
+
+    def negated(self) -> "History":
+        """Return the history with the sign of every score turned, and with it the sense of what is better."""
+        lower = not self.lower_is_better
+        return replace(self, score=-self.score, improvement=-self.improvement, lower_is_better=lower)
+
+    def upward(self) -> "History":
+        """Return the history with scores of which the higher is the better, whatever it is here."""
+        return self.negated() if self.lower_is_better else self
 
     def hparams(self, row: int) -> dict[str, Any]:
         """Return the hparams of one row."""
@@ -94,11 +104,12 @@ class History:
         return _imported("polars").DataFrame(self.columns())
 
     def best(self) -> Best | None:
-        """Return the row with the highest finite score; None when no score is finite.
+        """Return the row with the best finite score; None when no score is finite.
 
         Of equals it is the one of the earliest interval and then the lowest agent, whoever reported first.
         """
-        finite = np.where(np.isfinite(self.score), self.score, -np.inf)
+        upward = self.upward().score
+        finite = np.where(np.isfinite(upward), upward, -np.inf)
         if len(finite) == 0 or finite.max() == -np.inf:
             return None
         equals = np.flatnonzero(finite == finite.max())
@@ -106,6 +117,9 @@ class History:
         score, error = float(self.score[row]), float(self.score_error[row])
         known = None if math.isnan(error) else error
         return Best(int(self.agent[row]), int(self.interval[row]), score, self.hparams(row), known)
+
+
+_COLUMNS = tuple(part.name for part in fields(History) if part.name not in ("space", "lower_is_better"))
 
 
 def _imported(name: str) -> Any:
@@ -126,10 +140,9 @@ class HistoryLog:
         room = 64
         whole = {"agent", "interval", "donor", "before", "age"}
         self._columns: dict[str, NDArray[Any]] = {}
-        for field in fields(History):
-            if field.name != "space":
-                shape = (room, space.dim) if field.name in {"points", "values"} else (room,)
-                self._columns[field.name] = np.empty(shape, dtype=np.int64 if field.name in whole else np.float64)
+        for name in _COLUMNS:
+            shape = (room, space.dim) if name in {"points", "values"} else (room,)
+            self._columns[name] = np.empty(shape, dtype=np.int64 if name in whole else np.float64)
 
     def append(self, row: tuple[Any, ...]) -> None:
         """Add one row: the columns of `History` in their order, but for the space."""
@@ -139,7 +152,7 @@ class HistoryLog:
     def view(self) -> History:
         """Return the rows so far: views without a copy, which later rows do not change."""
         self._move()
-        columns = {}
+        columns: dict[str, Any] = {}
         for name, column in self._columns.items():
             columns[name] = column[: self.n]
             columns[name].flags.writeable = False

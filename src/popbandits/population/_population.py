@@ -2,13 +2,13 @@
 
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from popbandits._errors import OptionError, OutOfTurnError, ScoreError, UnknownAgentError
-from popbandits.population._events import Action, Decision, Event, Report
+from popbandits.population._events import Decision, Event, Report, Train
 from popbandits.population._history import Best, History, HistoryLog
 from popbandits.population._strategy import Job, Strategy, View
 from popbandits.space import SpaceLike, as_space
@@ -34,10 +34,9 @@ class Population:
         >>> pop = Population({"lr": (0.0, 1.0)}, strategy=RandomSearch(), size=2, intervals=1)
         >>> [action.agent for action in pop.start()]
         [0, 1]
-        >>> pop.tell(agent=0, score=0.5)
-        []
-        >>> [action.stop for action in pop.tell(agent=1, score=0.7)]
-        [True, True]
+        >>> pop.tell(agent=0, score=0.5)  # None: agent 1 still trains
+        >>> pop.tell(agent=1, score=0.7).actions
+        (Stop(agent=0), Stop(agent=1))
         >>> pop.best.agent
         1
     """
@@ -53,8 +52,8 @@ class Population:
         self.intervals = _whole("intervals", intervals, 1)
         self.seed = _whole("seed", seed, 0)
         self.sync = bool(sync)
-        self.notes: dict[str, Any] = {}
-        """What the strategy noted at its latest decision."""
+        self.events: list[Event] = []
+        """Every report told and every decision that followed, in order: what to keep, for `restore`."""
         self._log = HistoryLog(self.space)
         self._last = [-1] * self.size
         self._reports = [0] * self.size
@@ -63,21 +62,20 @@ class Population:
         self._scores: dict[int, float] = {}
         self._due: set[int] = set()
         self._started = False
+        self._notes: Mapping[str, Any] = {}
 
-    def start(self) -> list[Action]:
-        """Return the first actions.
+    def start(self) -> Decision:
+        """Return the first decision: what every agent trains first.
 
         Raises:
             OutOfTurnError: when the population has started already.
         """
         if self._started:
             raise OutOfTurnError("a population starts once, but start() was called again")
-        decision = self.strategy.start(self._view())
-        self._apply(decision)
-        return list(decision.actions)
+        return self._applied(self.strategy.start(self._view()))
 
-    def tell(self, agent: int, score: Any, *, interval: int | None = None, score_error: Any = None) -> list[Action]:
-        """Take the score of an agent's interval and return the actions that this releases.
+    def tell(self, agent: int, score: Any, *, interval: int | None = None, score_error: Any = None) -> Decision | None:
+        """Take the score of an agent's interval and return the decision that it leads to.
 
         Args:
             agent: its id, 0 to size - 1.
@@ -86,13 +84,13 @@ class Population:
             score_error: the standard error of the score, where it is known: 0 or a positive number.
 
         Returns:
-            In step: nothing until every training agent has reported, then all actions. Out of step: this agent's.
+            In step: None until every training agent has reported, then what all of them do next. Out of step: what
+            this agent does next.
 
         Raises:
             UnknownAgentError, OutOfTurnError, ScoreError: and the population is as it was.
         """
-        report = self._checked(agent, score, interval, score_error)
-        self._record(report)
+        self._record(self._checked(agent, score, interval, score_error))
         return self.overdue()
 
     @classmethod
@@ -110,7 +108,7 @@ class Population:
         """Return the population that lived through these events. No decision is made again.
 
         Args:
-            events: the reports told and the decisions that followed, in order (`Decision(actions, pop.notes)`).
+            events: the reports told and the decisions that followed, in order: what `population.events` was.
             space, strategy, size, intervals, seed, sync: as they were given to the population.
 
         Raises:
@@ -124,19 +122,22 @@ class Population:
                     population._checked(event.agent, event.score, event.interval)  # says what does not fit
                 population._record(event)
             else:
-                population._apply(event)
+                population._applied(event)
         return population
 
-    def overdue(self) -> list[Action]:
-        """Return the actions that the reports so far release.
+    def overdue(self) -> Decision | None:
+        """Return the decision that the reports so far lead to; None when it has been made, or an agent still trains.
 
-        `tell` has done this already; after `restore`, it is what a log that ends with a report still lacks.
+        `tell` has done this already; after `restore`, it is what events that end with a report still lack.
         """
         if not self._due or (self.sync and self._training):
-            return []
-        decision = self.strategy.decide(self._view(), tuple(sorted(self._due)))
-        self._apply(decision)
-        return list(decision.actions)
+            return None
+        return self._applied(self.strategy.decide(self._view(), tuple(sorted(self._due))))
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
+        """What the strategy noted at its latest decision."""
+        return self._notes
 
     @property
     def finished(self) -> bool:
@@ -167,7 +168,7 @@ class Population:
             self.history,
             tuple(self._last),
             dict(self._training),
-            self.notes,
+            self._notes,
         )
 
     def _checked(self, agent: Any, score: Any, interval: int | None, score_error: Any = None) -> Report:
@@ -207,17 +208,20 @@ class Population:
         self._scores[report.agent] = report.score
         self._reports[report.agent] += 1
         self._due.add(report.agent)
+        self.events.append(report)
 
-    def _apply(self, decision: Decision) -> None:
-        jobs = [self._job(action) for action in decision.actions if not action.stop and action.hparams is not None]
+    def _applied(self, decision: Decision) -> Decision:
+        jobs = [self._job(action) for action in decision.trained]
         # Nothing above has changed anything: a decision that does not fit leaves the population as it was.
         self._started = True
         self._due.clear()
-        self.notes = dict(decision.notes)
+        self._notes = decision.notes
         for job in jobs:
             self._training[job.agent] = job
+        self.events.append(decision)
+        return decision
 
-    def _job(self, action: Action) -> Job:
+    def _job(self, action: Train) -> Job:
         source, hparams = action.source, action.hparams
         for name, agent in (("agent", action.agent), ("source", source)):
             if agent is not None and not 0 <= agent < self.size:
@@ -226,7 +230,6 @@ class Population:
             raise OutOfTurnError(f"agent {action.agent} is still training, but got an action")
         if source is not None and self._last[source] < 0:
             raise OutOfTurnError(f"agent {source} has not trained yet, but agent {action.agent} was to copy it")
-        assert hparams is not None
         before, score = (-1, math.nan) if source is None else (self._last[source], self._scores[source])
         latest = self._latest.get(action.agent)
         if latest is not None and latest.hparams == hparams and self.space.equal_is_same:

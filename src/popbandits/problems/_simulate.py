@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from popbandits._random import generator
-from popbandits.population import Action, History, Population, Strategy
+from popbandits.population import History, Population, Strategy
 from popbandits.problems._problem import Problem, Weights, signal_size
 
 
@@ -50,13 +50,10 @@ def simulate(
     weights: dict[int, Weights] = {}
     ages: dict[int, int] = {}
     deviation = score_error if score_error is not None else noise * signal_size(problem) if noise else 0.0
-    actions = population.start()
-    while actions:
+    decision = population.start()
+    while population.training:
         donated, aged = dict(weights), dict(ages)  # a donor may itself be replaced in the same decision
-        released: list[Action] = []
-        for action in actions:
-            if action.hparams is None:
-                continue
+        for action in decision.trained:
             job = population.training[action.agent]
             fresh = action.source is None
             key = (job.interval, action.agent)
@@ -67,8 +64,7 @@ def simulate(
             weights[action.agent] = problem.train(begun, action.hparams, ages[action.agent], rng)
             error = deviation * generator(seed, "noise", *key).standard_normal()
             score = problem.score(weights[action.agent]) + error
-            released += population.tell(action.agent, score, score_error=score_error)
-        actions = released
+            decision = population.tell(action.agent, score, score_error=score_error) or decision
     history = population.history
     final = [int(np.flatnonzero(history.agent == agent)[-1]) for agent in weights]
     chosen = int(history.agent[max(final, key=lambda row: _finite(float(history.score[row])))])

@@ -2,34 +2,47 @@
 
 from popbandits.run._callback import Callback
 from popbandits.run._check import check_trainable
+from popbandits.run._entries import DecisionEntry, Entry, FailureEntry, NoteEntry, ReportEntry, Seconds
 from popbandits.run._executor import Executor
 from popbandits.run._findings import Finding
+from popbandits.run._functional import functional
 from popbandits.run._inline import Inline
-from popbandits.run._log import Entry
 from popbandits.run._processes import Processes
 from popbandits.run._ray import Ray
 from popbandits.run._run import Copy, Result, Run
-from popbandits.run._settings import Settings
-from popbandits.run._trainable import Target, Trainable, functional
+from popbandits.run._settings import Mode, Settings
+from popbandits.run._state import AgentState, RunState
+from popbandits.run._step import equal
+from popbandits.run._target import Target
+from popbandits.run._trainable import Trainable
 from popbandits.run._tune import RUNS, load, replay, resume, start, tune
 from popbandits.run._verify import verify
 
 __all__ = [
     "RUNS",
+    "AgentState",
     "Callback",
     "Copy",
+    "DecisionEntry",
     "Entry",
     "Executor",
+    "FailureEntry",
     "Finding",
     "Inline",
+    "Mode",
+    "NoteEntry",
     "Processes",
     "Ray",
+    "ReportEntry",
     "Result",
     "Run",
+    "RunState",
+    "Seconds",
     "Settings",
     "Target",
     "Trainable",
     "check_trainable",
+    "equal",
     "functional",
     "load",
     "replay",

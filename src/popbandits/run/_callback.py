@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from popbandits.run._log import Entry
+from popbandits.run._entries import Entry
 
 if TYPE_CHECKING:
     from popbandits.run._run import Run

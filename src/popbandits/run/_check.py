@@ -12,7 +12,10 @@ from popbandits._types import Hparams
 from popbandits.run._blame import blame
 from popbandits.run._checkpoints import beside, seal
 from popbandits.run._findings import Finding
-from popbandits.run._trainable import Functional, Target, check_in_effect, check_methods, scored
+from popbandits.run._functional import Functional
+from popbandits.run._step import check_in_effect, scored
+from popbandits.run._target import Target
+from popbandits.run._trainable import check_methods
 from popbandits.space import SpaceLike, as_space
 
 

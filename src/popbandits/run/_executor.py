@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Protocol, Union
 
 from popbandits._types import Hparams
-from popbandits.run._trainable import Target
+from popbandits.run._entries import Seconds
+from popbandits.run._target import Target
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,13 @@ class Done:
     Args:
         task: which.
         score, metrics: what the step returned, as numbers.
-        seconds: loading, training and saving took, each.
+        seconds: how long it took.
     """
 
     task: Task
     score: float
     metrics: dict[str, float]
-    seconds: tuple[float, float, float]
+    seconds: Seconds
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,11 @@ import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from popbandits._errors import RunError, StorageError
+from popbandits.run._entries import Entry, Row, from_row, to_row
 from popbandits.run._wal import damaged
 
 FILE = "run.sqlite"
@@ -32,41 +31,6 @@ _EVENTS = """CREATE TABLE events (
 )"""
 _NUMBERS = struct.Struct("<dd").pack
 _SETTINGS = "CREATE TABLE settings (body TEXT NOT NULL, crc INTEGER NOT NULL)"
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One row of the log.
-
-    Args:
-        kind: "decision", "report", "failure" or "note".
-        given: everything else, as plain JSON or its text: a long log is read without parsing what nobody asks for.
-        agent, interval, score, checkpoint: where they apply. A score that is nan is kept as such.
-        seq, time: given by the log.
-    """
-
-    kind: str
-    given: dict[str, Any] | str = field(repr=False)
-    agent: int | None = None
-    interval: int | None = None
-    score: float | None = None
-    checkpoint: str | None = None
-    seq: int = 0
-    time: float = field(default=0.0, compare=False)
-
-    @cached_property
-    def body(self) -> dict[str, Any]:
-        """Everything else, as plain JSON."""
-        body: dict[str, Any] = json.loads(self.given) if isinstance(self.given, str) else self.given
-        return body
-
-    @property
-    def score_error(self) -> float | None:
-        """The standard error of a report's score; None where the trainable gave none."""
-        if isinstance(self.given, str) and '"score_error"' not in self.given:
-            return None  # most reports of long logs: not parsed for this
-        error = self.body.get("metrics", {}).get("score_error") if self.kind == "report" else None
-        return error if error is not None and self.score is not None and math.isfinite(self.score) else None
 
 
 class Log:
@@ -153,15 +117,12 @@ class Log:
             if not self._open:
                 self._database.execute("BEGIN IMMEDIATE")
                 self._open = True
-            seq = self._seq + 1
-            body = json.dumps(entry.body)
-            # SQLite has no nan: a report without a score is one whose score was nan. Nor does it have a negative zero.
-            score = None if entry.score is None or math.isnan(entry.score) else entry.score + 0.0
-            now = time.time()
-            row = (seq, entry.kind, entry.agent, entry.interval, score, entry.checkpoint, now, body)
+            seq, now = self._seq + 1, time.time()
+            kind, agent, interval, score, checkpoint, body = to_row(entry)
+            row = (seq, kind, agent, interval, score, checkpoint, now, body)
             self._database.execute("INSERT INTO events VALUES (?,?,?,?,?,?,?,?,?)", (*row, _crc(row)))
             self._seq = seq
-        return replace(entry, seq=seq, time=now)
+        return entry._replace(seq=seq, time=now)
 
     def commit(self) -> None:
         """Make every row added so far durable."""
@@ -183,8 +144,7 @@ class Log:
                     raise RunError(f"the log of {self.folder} is damaged at event {expected}")
                 expected += 1
                 seq, kind, agent, interval, score, checkpoint, when, body = row[:8]
-                score = math.nan if kind == "report" and score is None else score
-                yield Entry(kind, body, agent, interval, score, checkpoint, seq, when)
+                yield from_row(Row(kind, agent, interval, score, checkpoint, body), seq, when)
 
     def check(self) -> None:
         """Refuse a damaged file.

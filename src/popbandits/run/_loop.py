@@ -8,20 +8,21 @@ import math
 import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from popbandits._errors import DataError, StorageError, TrainingFailedError
 from popbandits._random import generator
-from popbandits.population import Action, Decision, Event, Population, Report
+from popbandits.population import Decision
 from popbandits.run._blame import blame
 from popbandits.run._callback import Callback
 from popbandits.run._checkpoints import publish, quarantine, sweep
+from popbandits.run._entries import DecisionEntry, Entry, FailureEntry, NoteEntry, ReportEntry
 from popbandits.run._executor import Assignment, Done, Executor, Failed, Outcome, Session, Task
 from popbandits.run._failpoints import failpoint
 from popbandits.run._keeper import Keeper
-from popbandits.run._log import Entry, Log
+from popbandits.run._log import Log
 from popbandits.run._settings import Settings
 from popbandits.run._signals import Interrupts
+from popbandits.run._state import RunState, events
 
 CHECKPOINTS = "checkpoints"
 
@@ -33,16 +34,13 @@ class Controller:
         self._settings, self._log, self._callbacks = settings, log, list(callbacks)
         self._folder = folder / CHECKPOINTS
         self._keeper = Keeper(self._folder)
-        self._loads: dict[int, str | None] = {}
-        self._attempts: dict[int, int] = {}
+        self._state = RunState(settings)
         self._tasks: dict[int, Task] = {}
         self._failing: set[int] = set()  # agents that were given up and have not succeeded since
-        self._held_back: dict[int, Entry] = {}  # their reports, until it is known that others still succeed
+        self._held_back: dict[int, ReportEntry] = {}  # their reports, until it is known that others still succeed
         self._unheard: list[Entry] = []
-        options = {name: getattr(settings, name) for name in ("size", "intervals", "seed", "sync")}
-        lived = events(settings, self._noting(log.entries()))  # one pass: no row of a long log is kept
-        self.population = Population.restore(settings.space, settings.strategy, lived, **options)
-        sweep(self._folder, self._keeper.needed(self._loading()))
+        self.population = settings.population(events(settings, self._noting(log.entries())))
+        sweep(self._folder, self._keeper.needed(self._state.loading))
 
     def run(self, executor: Executor, interrupts: Interrupts) -> None:
         """Train until the population is finished, or a signal asks to stop.
@@ -54,10 +52,8 @@ class Controller:
         assignment = Assignment(self._settings.target, self._folder, self._settings.metric, self._settings.size)
         session = executor.open(assignment)
         try:
-            if not self._log_has_begun():
-                self._decided(self.population.start())
-            else:
-                self._decided(self.population.overdue())
+            begun = bool(self.population.events)
+            self._decided(self.population.overdue() if begun else self.population.start())
             self._commit()
             for agent in self.population.training:
                 self._submit(session, agent)
@@ -67,9 +63,6 @@ class Controller:
                     self._take(session, outcomes)
         finally:
             session.close()
-
-    def _log_has_begun(self) -> bool:
-        return bool(self.population.training) or len(self.population.history) > 0
 
     def _take(self, session: Session, outcomes: list[Outcome]) -> None:
         """Log outcomes and what the core decides on them, make that durable, and only then carry it out."""
@@ -90,17 +83,15 @@ class Controller:
         for agent in self.population.training:
             if agent not in self._tasks and agent not in self._held_back:
                 self._submit(session, agent)
-        self._keeper.tidy(self._loading())
+        self._keeper.tidy(self._state.loading)
 
-    def _reported(self, entry: Entry) -> None:
-        assert entry.agent is not None
-        assert entry.score is not None
+    def _reported(self, entry: ReportEntry) -> None:
         self._add(entry)
-        score = self._settings.sign * entry.score
+        score = self._settings.inside(entry.score)
         told = self.population.tell(entry.agent, score, interval=entry.interval, score_error=entry.score_error)
         self._decided(told)
 
-    def _report(self, outcome: Done) -> Entry:
+    def _report(self, outcome: Done) -> ReportEntry:
         task = outcome.task
         failpoint("before-publish")
         try:
@@ -111,8 +102,10 @@ class Controller:
             ) from error
         failpoint("published")
         self._failing.discard(task.agent)
-        body = {"attempt": task.attempt, "metrics": outcome.metrics, "seconds": outcome.seconds}
-        return Entry("report", body, task.agent, task.interval, outcome.score, task.save)
+        known = outcome.metrics.get("score_error") if math.isfinite(outcome.score) else None
+        return ReportEntry(
+            task.agent, task.interval, outcome.score, known, task.save, outcome.metrics, task.attempt, outcome.seconds
+        )
 
     def _failure(self, outcome: Failed) -> None:
         """Log a failure. An agent out of attempts is given up, unless all are: then it is not the agent's fault.
@@ -125,20 +118,16 @@ class Controller:
             raise StorageError(f"a checkpoint could not be written: {outcome.message}; make room and resume")
         if outcome.kind == "data":  # missing for one, missing for all, however often it is tried
             raise DataError(f"{outcome.message}; then resume {self._folder.parent}")
-        body: dict[str, Any] = {
-            "attempt": task.attempt,
-            "kind": outcome.kind,
-            "message": outcome.message,
-            "traceback": outcome.traceback,
-        }
+        told = (task.agent, task.interval, task.attempt, outcome.kind, outcome.message, outcome.traceback)
         if outcome.kind == "checkpoint" and task.load is not None:
             quarantine(self._folder, task.load)
-            body |= {"damaged": task.load, "load": self._keeper.before(task.load)}
-        self._add(Entry("failure", body, task.agent, task.interval))
+            self._add(FailureEntry(*told, damaged=task.load, load=self._keeper.before(task.load)))
+        else:
+            self._add(FailureEntry(*told))
         if task.attempt <= self._settings.retries or outcome.kind == "checkpoint":
             return
-        body = {"attempt": task.attempt, "metrics": {}, "seconds": [0.0, 0.0, 0.0]}
-        self._held_back[task.agent] = Entry("report", body, task.agent, task.interval, math.nan, task.load)
+        lost = ReportEntry(task.agent, task.interval, math.nan, checkpoint=task.load, attempt=task.attempt)
+        self._held_back[task.agent] = lost
         self._failing.add(task.agent)
         if self._held_back.keys() < self.population.training.keys():
             return
@@ -153,40 +142,27 @@ class Controller:
         for entry in given_up.values():
             self._reported(entry)
 
-    def _decided(self, actions: list[Action]) -> None:
+    def _decided(self, decision: Decision | None) -> None:
         """Log a decision with the checkpoints its actions refer to."""
-        if not actions:
+        if decision is None:
             return
-        body = {
-            "actions": [
-                {
-                    "agent": action.agent,
-                    "hparams": action.hparams,
-                    "source": action.source,
-                    "stop": action.stop,
-                    "load": None if action.source is None else self._keeper.latest(action.source),
-                }
-                for action in actions
-            ],
-            "notes": self.population.notes,
-        }
-        self._add(Entry("decision", body))
+        sources = {action.agent: action.source for action in decision.trained}
+        latest = self._keeper.latest
+        loads = {agent: None if source is None else latest(source) for agent, source in sources.items()}
+        self._add(DecisionEntry(decision, loads))
 
     def _submit(self, session: Session, agent: int) -> None:
         job = self.population.training[agent]
-        attempt = self._attempts.get(agent, 0) + 1
-        self._attempts[agent] = attempt
+        known = self._state.agents[agent]
+        attempt = known.attempts + 1
         seed = int(generator(self._settings.seed, "weights", job.interval, agent).integers(2**31))
         name = f"agent-{agent:04d}-interval-{job.interval:06d}-{attempt}"
         reseed = None
         if job.source not in (None, agent):  # a copy must not draw the numbers that its donor draws
             reseed = int(generator(self._settings.seed, "copy", job.interval, agent).integers(2**31))
-        task = Task(agent, job.interval, attempt, job.hparams, self._loads.get(agent), name, seed, reseed)
+        task = Task(agent, job.interval, attempt, job.hparams, known.load, name, seed, reseed)
         self._tasks[agent] = task
         session.submit(task)
-
-    def _loading(self) -> set[str]:
-        return {name for name in self._loads.values() if name is not None}
 
     def _add(self, entry: Entry) -> None:
         self._noted(entry)
@@ -205,7 +181,7 @@ class Controller:
         except Exception as error:
             self._callbacks.remove(callback)
             told = f"a callback was put aside: {blame(error)}"
-            self._log.add(Entry("note", {"message": told}))
+            self._log.add(NoteEntry(told))
             warnings.warn(told, stacklevel=2)
 
     def _noting(self, entries: Iterable[Entry]) -> Iterable[Entry]:
@@ -214,18 +190,12 @@ class Controller:
             yield entry
 
     def _noted(self, entry: Entry) -> None:
-        """Keep in mind what an entry says of checkpoints and attempts; the same live and at a resume."""
-        if entry.kind == "decision":
-            for action in entry.body["actions"]:
-                self._loads[action["agent"]] = action["load"]
-                self._attempts[action["agent"]] = 0
-        elif entry.kind == "report" and entry.agent is not None and entry.score is not None:
-            self._keeper.reported(entry.agent, self._settings.sign * entry.score, entry.checkpoint)
-        elif entry.kind == "failure" and entry.agent is not None:
-            self._attempts[entry.agent] = entry.body["attempt"]
-            if "damaged" in entry.body:
-                self._loads[entry.agent] = entry.body["load"]
-                self._keeper.damaged(entry.body["damaged"])
+        """Keep in mind what an entry says of agents and checkpoints; the same live and at a resume."""
+        self._state.follow(entry)
+        if isinstance(entry, ReportEntry):
+            self._keeper.reported(entry.agent, self._settings.inside(entry.score), entry.checkpoint)
+        elif isinstance(entry, FailureEntry) and entry.damaged is not None:
+            self._keeper.damaged(entry.damaged)
 
 
 def _all_failed(last: Failed, folder: Path) -> TrainingFailedError:
@@ -238,15 +208,3 @@ def _all_failed(last: Failed, folder: Path) -> TrainingFailedError:
     if last.traceback:
         error.add_note(last.traceback)
     return error
-
-
-def events(settings: Settings, entries: Iterable[Entry]) -> Iterable[Event]:
-    """Yield what the core lived through, from the entries of a log."""
-    sign = settings.sign
-    for entry in entries:
-        if entry.kind == "report" and entry.agent is not None and entry.interval is not None:
-            score = math.nan if entry.score is None else sign * entry.score
-            yield Report(entry.agent, entry.interval, score, entry.score_error)
-        elif entry.kind == "decision":
-            actions = [Action(a["agent"], a["hparams"], a["source"], a["stop"]) for a in entry.body["actions"]]
-            yield Decision(tuple(actions), entry.body["notes"])

@@ -12,8 +12,8 @@ from popbandits.run._checkpoints import beside_of
 from popbandits.run._executor import Assignment, Done, Task
 from popbandits.run._parcels import Parcel, packed, unpacked
 from popbandits.run._processes import XLA
+from popbandits.run._target import Target
 from popbandits.run._train import Trainer
-from popbandits.run._trainable import Target
 from popbandits.run._wire import pack_outcome
 
 TOKEN = ".seen-by-ray"

@@ -3,7 +3,8 @@
 import importlib
 import json
 import math
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ import numpy as np
 
 from popbandits._errors import RunError, TrainingFailedError
 from popbandits.population import History, Population
+from popbandits.run._entries import Entry, FailureEntry, ReportEntry
 from popbandits.run._lock import holder
-from popbandits.run._log import Entry, Log
-from popbandits.run._loop import CHECKPOINTS, events
+from popbandits.run._log import Log
+from popbandits.run._loop import CHECKPOINTS
 from popbandits.run._settings import Settings
+from popbandits.run._state import events
 from popbandits.strategies import Beliefs, beliefs
 
 
@@ -76,17 +79,13 @@ class Run:
 
     @cached_property
     def _population(self) -> Population:
-        options = {name: getattr(self.settings, name) for name in ("size", "intervals", "seed", "sync")}
-        told = events(self.settings, self.entries)
-        return Population.restore(self.settings.space, self.settings.strategy, told, **options)
+        return self.settings.population(events(self.settings, self.entries))
 
     @cached_property
     def history(self) -> History:
         """Every report, as columns. Scores are the user's metric: for mode "min", lower is better."""
         history = self._population.history
-        if self.settings.mode == "max":
-            return history
-        return replace(history, score=-history.score, improvement=-history.improvement)
+        return history if self.settings.mode == "max" else history.negated()
 
     def columns(self) -> dict[str, Any]:
         """Return the history's columns and one for each further metric that a step returned: for a data frame.
@@ -94,10 +93,10 @@ class Run:
         A metric that an interval did not return is nan there.
         """
         columns = self.history.columns()
-        reports = [entry.body["metrics"] for entry in self.entries if entry.kind == "report"]
+        reported = [entry.metrics for entry in self.reports]
         known = {self.settings.metric, "score_error"}
-        for name in dict.fromkeys(name for metrics in reports for name in metrics if name not in known):
-            columns[f"metrics.{name}" if name in columns else name] = [m.get(name, math.nan) for m in reports]
+        for name in dict.fromkeys(name for metrics in reported for name in metrics if name not in known):
+            columns[f"metrics.{name}" if name in columns else name] = [m.get(name, math.nan) for m in reported]
         return columns
 
     @property
@@ -110,13 +109,18 @@ class Run:
         """Whether a process is training this run now."""
         return holder(self.directory) is not None
 
-    @property
-    def failures(self) -> tuple[Entry, ...]:
-        """Every failed attempt, with its traceback."""
-        return tuple(entry for entry in self.entries if entry.kind == "failure")
+    @cached_property
+    def reports(self) -> tuple[ReportEntry, ...]:
+        """Every report as it was logged, in the order of the rows of `history`."""
+        return tuple(entry for entry in self.entries if isinstance(entry, ReportEntry))
 
     @property
-    def notes(self) -> dict[str, Any]:
+    def failures(self) -> tuple[FailureEntry, ...]:
+        """Every failed attempt, with its traceback."""
+        return tuple(entry for entry in self.entries if isinstance(entry, FailureEntry))
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
         """What the strategy noted at its latest decision."""
         return self._population.notes
 
@@ -133,7 +137,7 @@ class Run:
             RunError: while no score is finite.
             TrainingFailedError: when none was, to the end.
         """
-        history = self._population.history
+        history = self.history
         best = history.best()
         if best is None:
             if self.finished:
@@ -145,7 +149,7 @@ class Run:
         return Result(
             best.agent,
             best.interval,
-            self.settings.sign * best.score,
+            best.score,
             best.hparams,
             self._checkpoint(row),
             self._lineage_schedule(row),
@@ -185,7 +189,7 @@ class Run:
 
     def status(self) -> dict[str, Any]:
         """Return where the run stands, as plain JSON."""
-        history = self._population.history
+        history = self.history
         last: dict[int, int] = {int(agent): row for row, agent in enumerate(history.agent)}
         best = history.best()
         state = "finished" if self.finished else "running" if self.active else "stopped"
@@ -202,7 +206,7 @@ class Run:
             else {
                 "agent": best.agent,
                 "interval": best.interval,
-                "score": self.settings.sign * best.score,
+                "score": best.score,
                 "score_error": best.score_error,
                 "hparams": best.hparams,
             },
@@ -212,14 +216,14 @@ class Run:
 
     def _agent(self, agent: int, row: int | None, run: str) -> dict[str, Any]:
         """Return where an agent stands: row is its latest report's, run the state of the whole."""
-        history, job = self._population.history, self._population.training.get(agent)
+        history, job = self.history, self._population.training.get(agent)
         interval = 0 if row is None else int(history.interval[row])
         if job is not None:
             state = "training" if run == "running" else "stopped"
         else:
             state = "done" if self.finished or interval >= self.settings.intervals else "waiting"
         hparams = job.hparams if job is not None else None if row is None else history.hparams(row)
-        score = None if row is None else _finite(self.settings.sign * float(history.score[row]))
+        score = None if row is None else _finite(float(history.score[row]))
         error = None if row is None else _finite(float(history.score_error[row]))
         return {
             "agent": agent,
@@ -238,8 +242,7 @@ class Run:
         return tuple(reversed(schedule))
 
     def _checkpoint(self, row: int) -> Path | None:
-        reports = [entry for entry in self.entries if entry.kind == "report"]
-        name = reports[row].checkpoint
+        name = self.reports[row].checkpoint
         path = self.directory / CHECKPOINTS / str(name)
         return path if name is not None and path.exists() else None
 

@@ -1,16 +1,19 @@
 """What a run is started with, and the JSON it is kept as."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from popbandits._errors import OptionError, PopbanditsError, RunError
-from popbandits.population import Population, Strategy
-from popbandits.run._trainable import Target
+from popbandits.population import Event, Population, Strategy
+from popbandits.run._target import Target
 from popbandits.space import Space, space_from_json, space_to_json
 from popbandits.strategies import describe_strategy, restore_strategy
+
+Mode: TypeAlias = Literal["max", "min"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Settings:
     seed: int = 0
     sync: bool = True
     metric: str = "score"
-    mode: str = "max"
+    mode: Mode = "max"
     retries: int = 2
 
     def __post_init__(self) -> None:
@@ -48,16 +51,14 @@ class Settings:
         if isinstance(self.retries, bool) or not isinstance(self.retries, int) or self.retries < 0:
             raise OptionError(f"`retries >= 0` must hold, but got retries={self.retries!r}")
 
-    @property
-    def sign(self) -> float:
-        """1 where a higher metric is better, else -1: the core only knows higher is better."""
-        return 1.0 if self.mode == "max" else -1.0
+    def inside(self, score: float) -> float:
+        """Return a score as the core has it, where higher is always better; the same way leads back."""
+        return score if self.mode == "max" else -score
 
-    def population(self) -> Population:
-        """Return a population that has not started."""
-        return Population(
-            self.space, self.strategy, size=self.size, intervals=self.intervals, seed=self.seed, sync=self.sync
-        )
+    def population(self, events: Iterable[Event] = ()) -> Population:
+        """Return the population that lived through these events; without any, one that has not started."""
+        options = {name: getattr(self, name) for name in ("size", "intervals", "seed", "sync")}
+        return Population.restore(self.space, self.strategy, events, **options)
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as plain JSON."""

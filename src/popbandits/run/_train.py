@@ -11,8 +11,10 @@ from typing import Any
 from popbandits._errors import DataError, PopbanditsError, RunError
 from popbandits.run._blame import blame
 from popbandits.run._checkpoints import beside, damage, seal
+from popbandits.run._entries import Seconds
 from popbandits.run._executor import Assignment, Done, Failed, Outcome, Task
-from popbandits.run._trainable import Factory, Trainable, check_in_effect, scored
+from popbandits.run._step import check_in_effect, scored
+from popbandits.run._trainable import Factory, Trainable
 
 _STORAGE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)
 
@@ -53,7 +55,7 @@ class Trainer:
             self._held.move_to_end(task.agent)
             while len(self._held) > self._room:
                 self._held.popitem(last=False)
-            times = (loaded - started, trained - loaded, time.monotonic() - trained)
+            times = Seconds(loaded - started, trained - loaded, time.monotonic() - trained)
             return Done(task, score, metrics, times)
         except Exception as error:
             self._held.pop(task.agent, None)

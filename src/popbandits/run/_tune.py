@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from popbandits import _version
+from popbandits._code import stop_if_imported
 from popbandits._errors import OptionError, RunError, TrainableError
 from popbandits.population import Strategy
 from popbandits.run._callback import Callback
@@ -19,11 +20,11 @@ from popbandits.run._log import Log
 from popbandits.run._loop import CHECKPOINTS, Controller
 from popbandits.run._processes import Processes
 from popbandits.run._run import Run
-from popbandits.run._settings import Settings
+from popbandits.run._settings import Mode, Settings
 from popbandits.run._signals import Interrupts
-from popbandits.run._trainable import Functional, Target, check_methods, stop_if_imported
+from popbandits.run._target import Target
 from popbandits.space import SpaceLike, as_space
-from popbandits.strategies import PB2, FixedSchedule
+from popbandits.strategies import PB2, Elsewhere, FixedSchedule
 
 RUNS = Path("runs")
 
@@ -36,7 +37,7 @@ def tune(
     population: int = 8,
     strategy: Strategy | None = None,
     metric: str = "score",
-    mode: str = "max",
+    mode: Mode = "max",
     seed: int = 0,
     executor: Executor | None = None,
     directory: str | Path | None = None,
@@ -68,8 +69,6 @@ def tune(
         KeyboardInterrupt: on Ctrl-C, after everything is written; `resume` goes on.
     """
     stop_if_imported()
-    if not isinstance(trainable, Functional):
-        check_methods(trainable)
     if isinstance(population, int) and population < 1:
         raise OptionError(f"`population >= 1` must hold, but got population={population}")
     settings = Settings(
@@ -95,6 +94,7 @@ def start(
     # All that can be refused is, before a folder is made.
     settings.population()
     settings.target.load()
+    kept = settings.to_json() | {"version": _version.__version__}
     _check(executor, callbacks)
     folder = Path(directory) if directory is not None else _new_folder(settings.target)
     try:
@@ -102,7 +102,7 @@ def start(
     except OSError as error:
         raise RunError(f"the folder {folder} cannot be made: {error.strerror}") from None
     with Lock(folder):
-        log = Log.create(folder, settings.to_json() | {"version": _version.__version__})
+        log = Log.create(folder, kept)
         return _drive(folder, settings, log, executor, callbacks)
 
 
@@ -135,6 +135,8 @@ def resume(
         settings = Settings.from_json(log.settings)
         if trainable is not None:
             settings = replace(settings, target=trainable if isinstance(trainable, Target) else Target.of(trainable))
+        if isinstance(settings.strategy, Elsewhere):
+            settings = replace(settings, strategy=settings.strategy.load())
         try:
             settings.target.load()
         except TrainableError as error:

@@ -7,11 +7,13 @@ from pathlib import Path
 from popbandits._errors import PopbanditsError
 from popbandits.population import Decision, Report
 from popbandits.run._checkpoints import damage, visible
+from popbandits.run._entries import DecisionEntry, Entry, ReportEntry
 from popbandits.run._findings import Finding
-from popbandits.run._log import Entry, Log
-from popbandits.run._loop import CHECKPOINTS, events
+from popbandits.run._log import Log
+from popbandits.run._loop import CHECKPOINTS
 from popbandits.run._run import Run
 from popbandits.run._settings import Settings
+from popbandits.run._state import RunState, events
 
 
 def verify(directory: str | Path) -> tuple[Finding, ...]:
@@ -29,13 +31,13 @@ def verify(directory: str | Path) -> tuple[Finding, ...]:
         log.close()
     found = [Finding(True, f"the log is whole: {len(entries)} events, every checksum holds")]
     found.extend(_reports(settings, entries))
-    found.extend(_checkpoints(folder, entries))
+    found.extend(_checkpoints(folder, settings, entries))
     found.extend(_decisions(settings, entries))
     return tuple(found)
 
 
 def _reports(settings: Settings, entries: list[Entry]) -> Iterator[Finding]:
-    counted = Counter((entry.agent, entry.interval) for entry in entries if entry.kind == "report")
+    counted = Counter((entry.agent, entry.interval) for entry in entries if isinstance(entry, ReportEntry))
     twice = [key for key, count in counted.items() if count > 1]
     yield (
         Finding(not twice, f"agent {twice[0][0]} reported interval {twice[0][1]} twice")
@@ -43,36 +45,27 @@ def _reports(settings: Settings, entries: list[Entry]) -> Iterator[Finding]:
         else Finding(True, f"{len(counted)} reports, none counted twice")
     )
     for entry in entries:
-        if entry.kind == "decision":
-            for action in entry.body["actions"]:
-                if action["hparams"] is not None:
-                    try:
-                        settings.space.encode(action["hparams"])
-                    except PopbanditsError as error:
-                        yield Finding(False, f"event {entry.seq}: hparams of agent {action['agent']}: {error}")
-                        return
+        for action in entry.decision.trained if isinstance(entry, DecisionEntry) else ():
+            try:
+                settings.space.encode(action.hparams)
+            except PopbanditsError as error:
+                yield Finding(False, f"event {entry.seq}: hparams of agent {action.agent}: {error}")
+                return
     yield Finding(True, "all hparams lie in the space")
 
 
-def _checkpoints(folder: Path, entries: list[Entry]) -> Iterator[Finding]:
+def _checkpoints(folder: Path, settings: Settings, entries: list[Entry]) -> Iterator[Finding]:
     names = visible(folder / CHECKPOINTS)
     bad = [(name, wrong) for name in names if (wrong := damage(folder / CHECKPOINTS / name)) is not None]
     for name, wrong in bad:
         yield Finding(False, f"the checkpoint {name} is damaged: {wrong}")
     if not bad:
         yield Finding(True, f"{len(names)} checkpoints, all hashes hold")
-    loads: dict[int, str | None] = {}
-    for entry in entries:
-        if entry.kind == "decision":
-            loads |= {action["agent"]: action["load"] for action in entry.body["actions"]}
-        elif entry.kind == "failure" and entry.agent is not None and "load" in entry.body:
-            loads[entry.agent] = entry.body["load"]
-    run = Run(folder)
-    training = set() if run.finished else set(run._population.training)
-    missing = [name for agent, name in loads.items() if agent in training and name is not None and name not in names]
-    latest = {entry.agent: entry.checkpoint for entry in entries if entry.kind == "report"}
-    missing += [name for name in latest.values() if name is not None and name not in names]
-    if run._population.best is not None and run.best.checkpoint is None:
+    state = RunState(settings, entries)
+    needed = [agent.checkpoint for agent in state.agents]
+    needed += [agent.load for agent in state.agents if agent.state in ("training", "again")]
+    missing = [name for name in needed if name is not None and name not in names]
+    if state.best is not None and Run(folder).best.checkpoint is None:
         missing.append("the checkpoint of the best report")
     yield Finding(not missing, f"{missing[0]} is needed and missing" if missing else "every checkpoint needed is there")
 
@@ -80,17 +73,15 @@ def _checkpoints(folder: Path, entries: list[Entry]) -> Iterator[Finding]:
 def _decisions(settings: Settings, entries: list[Entry]) -> Iterator[Finding]:
     """Make every decision again and compare."""
     population = settings.population()
-    waiting: list[object] = []
+    made: Decision | None = None
     count = 0
     for event in events(settings, entries):
         if isinstance(event, Report):
-            told = population.tell(event.agent, event.score, interval=event.interval, score_error=event.score_error)
-            waiting = list(told)
+            made = population.tell(event.agent, event.score, interval=event.interval, score_error=event.score_error)
             continue
-        assert isinstance(event, Decision)
-        made = population.start() if count == 0 else waiting
+        made = population.start() if count == 0 else made
         count += 1
-        if list(event.actions) != made:
+        if made is None or made.actions != event.actions:
             yield Finding(False, f"decision {count} is not the one that its reports lead to")
             return
     yield Finding(True, f"{count} decisions, each the one that its reports lead to")

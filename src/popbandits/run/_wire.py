@@ -6,6 +6,7 @@ import struct
 from dataclasses import asdict
 from typing import Any
 
+from popbandits.run._entries import Seconds
 from popbandits.run._executor import Done, Failed, Outcome, Task
 
 _LENGTH = struct.Struct(">I")
@@ -52,4 +53,4 @@ def unpack_outcome(message: dict[str, Any]) -> Outcome:
     kind, task = body.pop("outcome"), Task(**body.pop("task"))
     if kind == "Failed":
         return Failed(task, **body)
-    return Done(task, body["score"], body["metrics"], tuple(body["seconds"]))
+    return Done(task, body["score"], body["metrics"], Seconds(*body["seconds"]))

@@ -14,8 +14,8 @@ from typing import Any
 
 from popbandits._errors import PopbanditsError
 from popbandits.run._executor import Assignment, Task
+from popbandits.run._target import Target
 from popbandits.run._train import Trainer
-from popbandits.run._trainable import Target
 from popbandits.run._wire import pack_outcome, receive, send
 
 

@@ -1,10 +1,28 @@
-"""Strategies: one file each. Each is a frozen set of options that turns a view of the population into actions."""
+"""Strategies: one file each. Each is a frozen set of options that turns a view of the population into a decision.
 
+To write one of your own, import the contract (`Strategy`, `View`, `Decision`, `Train`, `Stop`) and the pieces that ours
+are made of (`start_at_random`, `copy_step`, `keep`, `spent` and others) from here.
+"""
+
+from popbandits._random import generator
+from popbandits.population import Action, Decision, Stop, Strategy, Train, View
 from popbandits.strategies._asha import ASHA
 from popbandits.strategies._bayes import BayesOpt
 from popbandits.strategies._beliefs import Beliefs, beliefs
+from popbandits.strategies._copying import (
+    CopyStep,
+    copy_step,
+    draw_donor,
+    keep,
+    next_age,
+    next_interval,
+    random_hparams,
+    spent,
+    start_at_random,
+)
 from popbandits.strategies._fixed import FixedSchedule
-from popbandits.strategies._options import describe_strategy, make_strategy, restore_strategy
+from popbandits.strategies._kept import Elsewhere, describe_strategy, make_strategy, restore_strategy
+from popbandits.strategies._options import check_number, options
 from popbandits.strategies._pb2 import PB2, believed
 from popbandits.strategies._pbt import PBT
 from popbandits.strategies._random_search import RandomSearch
@@ -13,13 +31,32 @@ __all__ = [
     "ASHA",
     "PB2",
     "PBT",
+    "Action",
     "BayesOpt",
     "Beliefs",
+    "CopyStep",
+    "Decision",
+    "Elsewhere",
     "FixedSchedule",
     "RandomSearch",
+    "Stop",
+    "Strategy",
+    "Train",
+    "View",
     "beliefs",
     "believed",
+    "check_number",
+    "copy_step",
     "describe_strategy",
+    "draw_donor",
+    "generator",
+    "keep",
     "make_strategy",
+    "next_age",
+    "next_interval",
+    "options",
+    "random_hparams",
     "restore_strategy",
+    "spent",
+    "start_at_random",
 ]

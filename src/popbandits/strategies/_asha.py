@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from popbandits.population import Action, Decision, View
-from popbandits.strategies._checks import check_number, options
-from popbandits.strategies._copying import keep, next_interval, random_hparams, start_at_random, stop
+from popbandits.population import Action, Decision, Stop, Train, View
+from popbandits.strategies._copying import keep, next_interval, random_hparams, start_at_random
+from popbandits.strategies._options import check_number, options
 
 
 @options
@@ -50,12 +50,12 @@ class ASHA:
         for agent in (*survivors, *(agent for agent in due if agent not in survivors)):
             fresh = agent not in survivors
             if left <= 0 or (fresh and begun >= most):
-                actions[agent] = stop(agent)
+                actions[agent] = Stop(agent)
                 continue
             left -= 1
             begun += fresh
             hparams = random_hparams(view, agent, next_interval(view, agent) - 1)
-            actions[agent] = Action(agent, hparams) if fresh else keep(view, agent)
+            actions[agent] = Train(agent, hparams) if fresh else keep(view, agent)
         return Decision(tuple(actions[agent] for agent in due))
 
     def _survives(self, view: View, agent: int) -> bool:

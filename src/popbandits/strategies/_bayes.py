@@ -8,9 +8,9 @@ from popbandits._random import generator
 from popbandits._types import Floats
 from popbandits.bandit import Box, ExpectedImprovement, maximise, sweep_box
 from popbandits.gp import Kernel, Posterior, Rows, fit, one_blas_thread, standardise
-from popbandits.population import Action, Decision, View
-from popbandits.strategies._checks import options
-from popbandits.strategies._copying import keep, random_hparams, stop
+from popbandits.population import Decision, Stop, Train, View
+from popbandits.strategies._copying import keep, random_hparams
+from popbandits.strategies._options import options
 
 _RANDOM_TRIALS = 2  # before a model has anything to say
 _MOST_ROWS = 256
@@ -26,7 +26,7 @@ class BayesOpt:
     """
 
     def start(self, view: View) -> Decision:
-        return Decision((Action(0, random_hparams(view, 0, 0)),))
+        return Decision((Train(0, random_hparams(view, 0, 0)),))
 
     def decide(self, view: View, due: tuple[int, ...]) -> Decision:
         (agent,) = due
@@ -42,11 +42,11 @@ class BayesOpt:
         if spare > 0:
             slot = self._free_slot(view)
             interval = 0 if view.last[slot] < 0 else int(history.interval[view.last[slot]])
-            return Decision((Action(slot, self._next_hparams(view, half, slot, interval)),))
+            return Decision((Train(slot, self._next_hparams(view, half, slot, interval)),))
         best = self._best_slot(view)
         if left > 0 and best is not None and history.age[view.last[best]] < view.intervals:
             return Decision((keep(view, best),))
-        return Decision((stop(agent),))
+        return Decision((Stop(agent),))
 
     def _free_slot(self, view: View) -> int:
         """Return an agent that has not trained yet, or the one whose trial did worst: its weights are not needed."""

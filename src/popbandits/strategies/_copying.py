@@ -6,7 +6,7 @@ import numpy as np
 
 from popbandits._random import generator
 from popbandits._types import Hparams
-from popbandits.population import Action, Decision, View
+from popbandits.population import Decision, Train, View
 
 
 def start_at_random(view: View) -> Decision:
@@ -14,7 +14,7 @@ def start_at_random(view: View) -> Decision:
 
     Every strategy draws the same ones for the same seed, so that a comparison starts from the same place.
     """
-    return Decision(tuple(Action(agent, random_hparams(view, agent, 0)) for agent in range(view.size)))
+    return Decision(tuple(Train(agent, random_hparams(view, agent, 0)) for agent in range(view.size)))
 
 
 def random_hparams(view: View, agent: int, interval: int) -> Hparams:
@@ -37,14 +37,9 @@ def spent(view: View, agent: int) -> bool:
     return next_interval(view, agent) > view.intervals
 
 
-def stop(agent: int) -> Action:
-    """Return the action that ends an agent."""
-    return Action(agent, None, None, stop=True)
-
-
-def keep(view: View, agent: int) -> Action:
+def keep(view: View, agent: int) -> Train:
     """Return the action that goes on with the agent's own weights and hparams."""
-    return Action(agent, view.history.hparams(view.last[agent]), agent)
+    return Train(agent, view.history.hparams(view.last[agent]), agent)
 
 
 @dataclass(frozen=True)

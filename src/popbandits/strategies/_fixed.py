@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from popbandits._errors import OptionError
-from popbandits.population import Action, Decision, View
-from popbandits.strategies._checks import options
-from popbandits.strategies._copying import next_interval, stop
+from popbandits.population import Action, Decision, Stop, Train, View
+from popbandits.strategies._copying import next_interval
+from popbandits.strategies._options import options
 
 
 @options
@@ -27,7 +27,7 @@ class FixedSchedule:
         object.__setattr__(self, "schedule", tuple(self.schedule))
 
     def start(self, view: View) -> Decision:
-        return Decision(tuple(Action(agent, self.schedule[0]) for agent in range(view.size)))
+        return Decision(tuple(Train(agent, self.schedule[0]) for agent in range(view.size)))
 
     def decide(self, view: View, due: tuple[int, ...]) -> Decision:
         return Decision(tuple(self._next(view, agent) for agent in due))
@@ -35,5 +35,5 @@ class FixedSchedule:
     def _next(self, view: View, agent: int) -> Action:
         interval = next_interval(view, agent)
         if interval > view.intervals:
-            return stop(agent)
-        return Action(agent, self.schedule[min(interval, len(self.schedule)) - 1], agent)
+            return Stop(agent)
+        return Train(agent, self.schedule[min(interval, len(self.schedule)) - 1], agent)

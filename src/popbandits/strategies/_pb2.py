@@ -17,12 +17,12 @@ from popbandits._random import generator, quasi_random
 from popbandits._types import Floats
 from popbandits.bandit import Box, Request, UpperConfidenceBound, choose_batch, paper_beta, theorem_beta
 from popbandits.gp import Kernel, Posterior, Theta, block_length, fit, one_blas_thread, surprise
-from popbandits.population import Action, Decision, History, View
+from popbandits.population import Decision, History, Stop, Train, View
 from popbandits.space import Space
 from popbandits.strategies._beliefs import edge_over_chance
-from popbandits.strategies._checks import check_number, options
-from popbandits.strategies._copying import keep, next_age, next_interval, spent, start_at_random, stop
+from popbandits.strategies._copying import keep, next_age, next_interval, spent, start_at_random
 from popbandits.strategies._evidence import Evidence, finished, in_training
+from popbandits.strategies._options import check_number, options
 from popbandits.strategies._region import region
 from popbandits.strategies._roles import Roles, assign
 from popbandits.strategies._scouts import scouted_point
@@ -100,7 +100,7 @@ class PB2:
     def decide(self, view: View, due: tuple[int, ...]) -> Decision:
         live = tuple(agent for agent in due if not spent(view, agent))
         if not live:
-            return Decision(tuple(stop(agent) for agent in due), view.notes)
+            return Decision(tuple(Stop(agent) for agent in due), view.notes)
         roles = assign(view, live, self.quantile, self.explore)
         notes = dict(view.notes)
         points = np.zeros((len(roles.movers), view.space.dim))
@@ -109,8 +109,8 @@ class PB2:
             notes |= learned
         actions = {agent: keep(view, agent) for agent in roles.keepers}
         for agent, point in zip(roles.movers, points, strict=True):
-            actions[agent] = Action(agent, view.space.decode(point), roles.sources[agent])
-        return Decision(tuple(actions.get(agent, stop(agent)) for agent in due), notes)
+            actions[agent] = Train(agent, view.space.decode(point), roles.sources[agent])
+        return Decision(tuple(actions.get(agent, Stop(agent)) for agent in due), notes)
 
     def _kernel(self, space: Space) -> Kernel:
         return Kernel(

@@ -8,10 +8,10 @@ import numpy as np
 from popbandits._errors import OptionError
 from popbandits._random import generator
 from popbandits._types import Hparams
-from popbandits.population import Action, Decision, View
+from popbandits.population import Action, Decision, Stop, Train, View
 from popbandits.space import Choice, Float, Int, Space
-from popbandits.strategies._checks import check_number, options
-from popbandits.strategies._copying import copy_step, keep, next_interval, random_hparams, spent, start_at_random, stop
+from popbandits.strategies._copying import copy_step, keep, next_interval, random_hparams, spent, start_at_random
+from popbandits.strategies._options import check_number, options
 
 
 @options
@@ -51,15 +51,15 @@ class PBT:
 
     def _action(self, view: View, agent: int, source: int | None) -> Action:
         if spent(view, agent):
-            return stop(agent)
+            return Stop(agent)
         if source == agent:
             return keep(view, agent)
         interval = next_interval(view, agent) - 1
         if source is None:
-            return Action(agent, random_hparams(view, agent, interval))
+            return Train(agent, random_hparams(view, agent, interval))
         rng = generator(view.seed, "perturb", interval, agent)
         donated = view.history.hparams(view.last[source])
-        return Action(agent, self._explored(view.space, donated, rng), source)
+        return Train(agent, self._explored(view.space, donated, rng), source)
 
     def _explored(self, space: Space, hparams: Hparams, rng: np.random.Generator) -> Hparams:
         flat = space.flat(hparams)

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from popbandits.population import Decision, View
-from popbandits.strategies._checks import options
-from popbandits.strategies._copying import keep, spent, start_at_random, stop
+from popbandits.population import Decision, Stop, View
+from popbandits.strategies._copying import keep, spent, start_at_random
+from popbandits.strategies._options import options
 
 
 @options
@@ -21,4 +21,4 @@ class RandomSearch:
         return start_at_random(view)
 
     def decide(self, view: View, due: tuple[int, ...]) -> Decision:
-        return Decision(tuple(stop(agent) if spent(view, agent) else keep(view, agent) for agent in due))
+        return Decision(tuple(Stop(agent) if spent(view, agent) else keep(view, agent) for agent in due))

@@ -1,5 +1,6 @@
 """Progress of a run: a live table in a terminal, plain lines elsewhere."""
 
+import math
 import time
 from typing import TextIO
 
@@ -10,9 +11,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from popbandits.run import Callback, Entry, Run
+from popbandits.run import AgentState, Callback, Entry, FailureEntry, ReportEntry, Run, RunState
 from popbandits.view._format import number, pairs, text, with_error
-from popbandits.view._state import AgentState, RunState
 
 _MOST_ROWS = 16
 _COLUMNS = {"agent": 5, "interval": 8, "score": 9, "±": 8, "change": 9, "from": 4, "time": 6, "state": 8}
@@ -20,6 +20,23 @@ _COLUMNS = {"agent": 5, "interval": 8, "score": 9, "±": 8, "change": 9, "from":
 _NARROW = 100  # below this many columns, hparams need the room of these
 _DISPENSABLE = ("±", "from", "time")
 _AROUND = 5  # lines of a terminal that are not rows: the heading, the bar, the summary
+
+
+class Pace:
+    """How fast reports come in since it was made.
+
+    Args:
+        reports: that had come in by then.
+    """
+
+    def __init__(self, reports: int) -> None:
+        self._before, self._began = reports, time.monotonic()
+
+    def seconds_left(self, state: RunState) -> float | None:
+        """Return an estimate of the time to the end; None before a report has come in."""
+        done = state.reports - self._before
+        left = state.settings.size * state.settings.intervals - state.reports
+        return (time.monotonic() - self._began) / done * left if done else None
 
 
 class Live(Callback):
@@ -32,12 +49,13 @@ class Live(Callback):
     def __init__(self, console: Console) -> None:
         self._console = console
         self._state: RunState | None = None
+        self._pace = Pace(0)
         self._live: RichLive | None = None
         self._drawn = 0.0
 
     def on_start(self, run: Run) -> None:
-        self._state = RunState(run.settings)
-        self._state.resumed(run.entries)
+        self._state = RunState(run.settings, run.entries)
+        self._pace = Pace(self._state.reports)
         self._console.print(f"run {escape(text(run.directory))}")
         self._live = RichLive(self._table(), console=self._console, auto_refresh=False)
         self._live.start()
@@ -46,7 +64,7 @@ class Live(Callback):
         assert self._state is not None
         assert self._live is not None
         self._state.follow(entry)
-        if entry.kind == "failure":
+        if isinstance(entry, FailureEntry):
             self._live.console.print(Text(_failure(entry), style="yellow"))
         if time.monotonic() - self._drawn > 0.1:
             self._drawn = time.monotonic()
@@ -59,7 +77,8 @@ class Live(Callback):
 
     def _table(self) -> Group:
         assert self._state is not None
-        return table(self._state, self._console.width, self._console.height)
+        left = self._pace.seconds_left(self._state)
+        return table(self._state, self._console.width, self._console.height, left)
 
 
 class Lines(Callback):
@@ -72,34 +91,36 @@ class Lines(Callback):
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._state: RunState | None = None
+        self._pace = Pace(0)
         self._shown = 0
 
     def on_start(self, run: Run) -> None:
-        self._state = RunState(run.settings)
-        self._state.resumed(run.entries)
+        self._state = RunState(run.settings, run.entries)
+        self._pace = Pace(self._state.reports)
         self._shown = self._state.reports // run.settings.size
         self._print(f"run {text(run.directory)}")
 
     def on_entry(self, entry: Entry) -> None:
         assert self._state is not None
         self._state.follow(entry)
-        if entry.kind == "failure":
+        if isinstance(entry, FailureEntry):
             self._print(_failure(entry))
         rounds = self._state.reports // self._state.settings.size
-        if entry.kind == "report" and rounds > self._shown:
+        if isinstance(entry, ReportEntry) and rounds > self._shown:
             self._shown = rounds
-            self._print(_summary(self._state))
+            self._print(_summary(self._state, self._pace.seconds_left(self._state)))
 
     def _print(self, line: str) -> None:
         print(line, file=self._out, flush=True)
 
 
-def table(state: RunState, width: int, height: int) -> Group:
+def table(state: RunState, width: int, height: int, seconds_left: float | None = None) -> Group:
     """Return the table, the bar and the best; with many agents, those that lead and how many more there are.
 
     Args:
         state: what to show.
         width, height: columns and lines of the terminal.
+        seconds_left: an estimate; None when there is none.
     """
     columns = {name: room for name, room in _COLUMNS.items() if width >= _NARROW or name not in _DISPENSABLE}
     if all(agent.score_error is None for agent in state.agents):
@@ -113,9 +134,7 @@ def table(state: RunState, width: int, height: int) -> Group:
     grid.add_column("hparams", no_wrap=True)
     shown = state.agents
     if len(shown) > most:
-        sign = state.settings.sign
-        ranked = sorted(shown, key=lambda a: -sign * a.score if a.score is not None and a.score == a.score else 1e308)
-        shown = ranked[:most]
+        shown = sorted(shown, key=lambda agent: _rank(state, agent))[:most]
     for agent in shown:
         row = _row(agent, left)
         grid.add_row(*(row[name] for name in columns), row["hparams"])
@@ -123,10 +142,16 @@ def table(state: RunState, width: int, height: int) -> Group:
     if len(state.agents) > len(shown):
         parts.append(Text(f"and {len(state.agents) - len(shown)} agents more; these lead", style="dim"))
     bar = Table.grid()  # a bar alone would leave the cursor on its line
-    bar.add_row(ProgressBar(total=state.budget, completed=state.reports, width=60))
+    bar.add_row(ProgressBar(total=state.settings.size * state.settings.intervals, completed=state.reports, width=60))
     parts.append(bar)
-    parts.append(Text(_summary(state)))
+    parts.append(Text(_summary(state, seconds_left)))
     return Group(*parts)
+
+
+def _rank(state: RunState, agent: AgentState) -> float:
+    """Return a number by which the best agent is the first, and those without a score are the last."""
+    known = agent.score is not None and math.isfinite(agent.score)
+    return -state.settings.inside(agent.score) if known and agent.score is not None else math.inf
 
 
 def _row(agent: AgentState, room: int) -> dict[str, str]:
@@ -146,23 +171,22 @@ def _row(agent: AgentState, room: int) -> dict[str, str]:
     }
 
 
-def _summary(state: RunState) -> str:
-    parts = [f"{state.reports}/{state.budget} reports"]
+def _summary(state: RunState, seconds_left: float | None) -> str:
+    budget = state.settings.size * state.settings.intervals
+    parts = [f"{state.reports}/{budget} reports"]
     if state.best is not None:
         best = state.best
         score = with_error(best.score, best.score_error)
         parts.append(f"best {text(state.settings.metric)} {score} (agent {best.agent}, interval {best.interval})")
     if state.failures:
         parts.append(f"{state.failures} failures")
-    left = state.seconds_left
-    if left is not None and state.reports < state.budget:
-        parts.append(f"{_duration(left)} left")
+    if seconds_left is not None and state.reports < budget:
+        parts.append(f"{_duration(seconds_left)} left")
     return ", ".join(parts)
 
 
-def _failure(entry: Entry) -> str:
-    attempt = entry.body["attempt"]
-    return f"agent {entry.agent}, interval {entry.interval}, attempt {attempt}: {text(entry.body['message'])}"
+def _failure(entry: FailureEntry) -> str:
+    return f"agent {entry.agent}, interval {entry.interval}, attempt {entry.attempt}: {text(entry.message)}"
 
 
 def _duration(seconds: float) -> str:

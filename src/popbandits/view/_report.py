@@ -91,8 +91,8 @@ def _schedule(run: Run) -> str:
 def _failures(run: Run) -> str:
     items = []
     for entry in run.failures[-50:]:
-        head = f"agent {entry.agent}, interval {entry.interval}: {entry.body['message']}"
-        trace = entry.body.get("traceback") or "no traceback"
+        head = f"agent {entry.agent}, interval {entry.interval}: {entry.message}"
+        trace = entry.traceback or "no traceback"
         items.append(f"<details><summary>{_text(head)}</summary><pre>{_text(trace, lines=True)}</pre></details>")
     return "<h2>Failures</h2>" + "".join(items)
 

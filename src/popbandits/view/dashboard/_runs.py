@@ -141,11 +141,7 @@ def summary(run: Run) -> dict[str, Any]:
 def details(run: Run) -> dict[str, Any]:
     """Return what the page of one run shows beside its figures."""
     failures = [
-        {
-            "agent": entry.agent,
-            "interval": entry.interval,
-            **{k: entry.body.get(k, "") for k in ("message", "traceback")},
-        }
+        {name: getattr(entry, name) for name in ("agent", "interval", "message", "traceback")}
         for entry in run.failures[-50:]
     ]
     status = run.status()

@@ -1,11 +1,12 @@
 """What the GP believes: mean and band along each hyperparameter, for decisions through time."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from popbandits.run import Run
+from popbandits.run import DecisionEntry, ReportEntry, Run
 from popbandits.space import Choice
 from popbandits.strategies import PB2, believed
 from popbandits.view.figures._lines import best_rows
@@ -37,12 +38,12 @@ def beliefs_data(run: Run) -> list[Belief]:
     strategy, space = run.settings.strategy, run.settings.space
     if not isinstance(strategy, PB2) or not space.names:
         return []
-    decisions: list[tuple[int, dict[str, Any]]] = []
+    decisions: list[tuple[int, Mapping[str, Any]]] = []
     reports = 0
     for entry in run.entries:
-        reports += entry.kind == "report"
-        goes_on = entry.kind == "decision" and any(not action["stop"] for action in entry.body["actions"])
-        notes = entry.body["notes"] if goes_on and reports else {}
+        reports += isinstance(entry, ReportEntry)
+        goes_on = isinstance(entry, DecisionEntry) and entry.decision.trained
+        notes = entry.decision.notes if isinstance(entry, DecisionEntry) and goes_on and reports else {}
         # Out of step, a decision that chose nothing hands on the notes of the one before.
         if "theta" in notes and (not decisions or decisions[-1][1] != notes):
             decisions.append((reports, notes))
@@ -54,8 +55,7 @@ def beliefs_data(run: Run) -> list[Belief]:
     params = dict(zip(space.names, space.active, strict=True))
     logs = frozenset(name for name, param in params.items() if getattr(param, "log", False))
     choices = frozenset(name for name, param in params.items() if isinstance(param, Choice))
-    sign = run.settings.sign
-    core = replace(run.history, score=sign * run.history.score, improvement=sign * run.history.improvement)
+    core = run.history.upward()
     found = []
     for i in kept:
         rows, notes = decisions[int(i)]

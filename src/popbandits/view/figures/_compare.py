@@ -8,6 +8,7 @@ import numpy as np
 
 from popbandits._errors import OptionError
 from popbandits.run import Run, Settings
+from popbandits.strategies import Elsewhere
 from popbandits.view.figures._style import band, colour, layout, line
 
 _SHARED: dict[str, Callable[[Settings], Any]] = {
@@ -65,7 +66,7 @@ def compare_data(runs: Sequence[Run]) -> Compared:
         low, median, high = np.quantile(stacked, (0.25, 0.5, 0.75), axis=0) if length else np.zeros((3, 0))
         groups[name] = (median.tolist(), low.tolist(), high.tolist())
         finals[name] = [curve[length - 1] if length else float("nan") for curve in all_of]
-    said = _said(finals, runs[0].settings.sign)
+    said = _said(finals, runs[0].history.lower_is_better)
     lengths = {len(curve) for all_of in curves.values() for curve in all_of}
     if len(lengths) > 1:
         shortest = min(runs, key=lambda run: len(np.unique(run.history.interval)))
@@ -75,6 +76,8 @@ def compare_data(runs: Sequence[Run]) -> Compared:
 
 def _label(strategy: Any) -> str:
     """Return a strategy's name with the options that are not as they are by default."""
+    if isinstance(strategy, Elsewhere):
+        return str(strategy)
     unlike = [
         f"{part.name}={getattr(strategy, part.name)!r}"
         for part in fields(strategy)
@@ -84,21 +87,21 @@ def _label(strategy: Any) -> str:
 
 
 def _best_so_far(run: Run) -> list[float]:
-    history, sign = run.history, run.settings.sign
-    best, found = -np.inf, []
+    history = run.history
+    better = np.fmin if history.lower_is_better else np.fmax  # both leave out nan
+    best, found = np.nan, []
     for interval in np.unique(history.interval):
-        scores = sign * history.score[history.interval == interval]
-        finite = scores[np.isfinite(scores)]
-        best = max(best, float(finite.max())) if len(finite) else best
-        found.append(sign * best if np.isfinite(best) else float("nan"))
+        scores = history.score[history.interval == interval]
+        best = float(better.reduce(scores[np.isfinite(scores)], initial=best))
+        found.append(best)
     return found
 
 
-def _said(finals: dict[str, list[float]], sign: float) -> str:
+def _said(finals: dict[str, list[float]], lower_is_better: bool) -> str:
     """Return whether the first two differ, by a rank test that asks nothing of how scores are distributed."""
     finals = {name: [score for score in scores if np.isfinite(score)] for name, scores in finals.items()}
     finals = {name: scores for name, scores in finals.items() if scores}
-    ranked = sorted(finals, key=lambda name: -sign * float(np.median(finals[name])))
+    ranked = sorted(finals, key=lambda name: float(np.median(finals[name])), reverse=not lower_is_better)
     if len(ranked) < 2:
         return "fewer than two strategies with a score: there is nothing to compare"
     first, second = ranked[:2]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from popbandits.run import Run
+from popbandits.run import DecisionEntry, ReportEntry, Run
 from popbandits.strategies import beliefs
 from popbandits.view.figures._style import MUTED, colour, layout, line
 
@@ -30,11 +30,10 @@ def learned_data(run: Run) -> Learned:
     found = Learned([], [], [], [], {})
     reports = 0
     for entry in run.entries:
-        if entry.kind == "report":
-            reports += 1
-        if entry.kind != "decision" or not reports:
+        reports += isinstance(entry, ReportEntry)
+        if not isinstance(entry, DecisionEntry) or not reports:
             continue
-        belief = beliefs(entry.body["notes"], run.settings.space, run.settings.size)
+        belief = beliefs(entry.decision.notes, run.settings.space, run.settings.size)
         if belief is None:
             continue
         found.interval.append(reports / run.settings.size)

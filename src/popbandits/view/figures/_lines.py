@@ -10,12 +10,10 @@ from popbandits.run import Run
 def best_rows(run: Run) -> list[int]:
     """Return the rows that the weights of the best report went through, the first interval first."""
     history = run.history
-    sign = run.settings.sign
-    scores = np.where(np.isfinite(history.score), sign * history.score, -np.inf)
-    if not len(scores) or not np.isfinite(scores.max()):
+    best = history.best()
+    if best is None:
         return []
-    # Of equals the earliest, then the first agent: as `History.best` has it.
-    rows = [int(np.lexsort((history.agent, history.interval, -scores))[0])]
+    rows = [int(np.flatnonzero((history.agent == best.agent) & (history.interval == best.interval))[0])]
     while history.before[rows[-1]] >= 0:
         rows.append(int(history.before[rows[-1]]))
     return rows[::-1]

@@ -44,7 +44,7 @@ def search_data(run: Run) -> Search:
         [[str(v) for v in param.values] if isinstance(param, Choice) else [] for param in params],
         [history.values[rows, j].tolist() for j in range(len(params))],
         history.interval[rows].tolist(),
-        (run.settings.sign * history.improvement[rows]).tolist(),
+        history.upward().improvement[rows].tolist(),
         len(history),
     )
 

@@ -26,24 +26,23 @@ class Timeline:
 
 def timeline_data(run: Run) -> Timeline:
     """Return the timeline of the first agents. A report's time is that of its entry in the log."""
-    reports = [entry for entry in run.entries if entry.kind == "report" and entry.agent is not None]
     began = run.entries[0].time if run.entries else 0.0
     parts: dict[str, tuple[list[int], list[float], list[float]]] = {part: ([], [], []) for part in _PARTS}
     spent: dict[int, float] = {}
     end = began
-    for entry in reports:
-        agent, seconds = int(entry.agent or 0), entry.body["seconds"]
-        spent[agent] = spent.get(agent, 0.0) + float(sum(seconds))
+    for entry in run.reports:
+        agent, seconds = entry.agent, entry.seconds
+        spent[agent] = spent.get(agent, 0.0) + sum(seconds)
         end = max(end, entry.time)
         if agent >= MANY:
             continue
-        at = entry.time - began - float(sum(seconds))
+        at = entry.time - began - sum(seconds)
         for part, took in zip(_PARTS, seconds, strict=True):
             agents, starts, durations = parts[part]
             agents.append(agent)
             starts.append(at)
-            durations.append(float(took))
-            at += float(took)
+            durations.append(took)
+            at += took
     whole = max(end - began, 1e-9)
     busy = {agent: min(1.0, seconds / whole) for agent, seconds in sorted(spent.items())}
     return Timeline(parts, busy, max(0, len(spent) - MANY))

@@ -1,0 +1,120 @@
+"""The user's code: how a class or function is named so that another process finds it, and how it is imported there.
+
+Errors are of the class that the caller asks for: it knows what the code is for.
+"""
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from popbandits._errors import PopbanditsError
+
+_BY_FILE = "_popbandits_"  # how modules are named that were imported from a file
+_importing: list[Path] = []
+
+
+class ImportedEnough(BaseException):
+    """Raised by `tune` in a program that is being imported for its classes: they stand above that line."""
+
+
+def stop_if_imported() -> None:
+    """End the import of a program at the line where it would start a run of its own."""
+    if _importing:
+        raise ImportedEnough
+
+
+def locate(part: Any, error: type[PopbanditsError]) -> tuple[str, str]:
+    """Return the module (or the file) and the name under which another process finds a class or function.
+
+    Raises:
+        error: when it cannot: the code is defined inside a function, or was typed into a shell.
+    """
+    module, name = getattr(part, "__module__", None), getattr(part, "__qualname__", None)
+    if module is None or name is None:
+        raise error(f"only a class or a function can be imported elsewhere, but got {part!r}")
+    if "<" in name:
+        raise error(f"a worker cannot import {name!r}: it is defined inside a function; move it to the top of a module")
+    where = _findable(module, name, error)
+    if "(" not in name:
+        return where, name
+    # An adapter has made it, and its own name says how. The one it is bound to in its module is the one to import.
+    bound = [key for key, value in vars(sys.modules[module]).items() if value is part]
+    if not bound:
+        raise error(f"a worker cannot import {name}; bind it to a name at the top of a module: Agent = {name}")
+    return where, bound[0]
+
+
+def _findable(module: str, name: str, error: type[PopbanditsError]) -> str:
+    """Return how another process imports a module: by name, or by file for the program itself."""
+    if module != "__main__" and not module.startswith(_BY_FILE):
+        return module
+    file = getattr(sys.modules[module], "__file__", None)
+    if file is None or not Path(file).exists():
+        raise error(f"a worker cannot import {name!r} from a shell or notebook; put it into a file")
+    return str(Path(file).resolve())
+
+
+def parse(text: str) -> tuple[str, str] | None:
+    """Return the module (or the file) and the name of `module:Name` or `file.py:Name`; None for another form."""
+    module, colon, name = text.rpartition(":")
+    if not colon or not module or not name:
+        return None
+    return str(Path(module).resolve()) if module.endswith(".py") else module, name
+
+
+def attribute(module: str, name: str, error: type[PopbanditsError]) -> Any:
+    """Return what has this name, dots and all, in a module or file; None where nothing has.
+
+    Raises:
+        error: when the module cannot be imported.
+    """
+    part: Any = imported(module, error)
+    for piece in name.split("."):
+        part = getattr(part, piece, None)
+    return part
+
+
+def imported(module: str, error: type[PopbanditsError]) -> ModuleType:
+    """Import a module by its name, or by its file.
+
+    Raises:
+        error: when it is not there, or raises.
+    """
+    if not module.endswith(".py"):
+        try:
+            return importlib.import_module(module)
+        except ModuleNotFoundError as missing:
+            raise error(f"there is no module {missing.name!r} to import {module} with") from None
+        except PopbanditsError:
+            raise  # says what to do
+        except Exception as raised:
+            raise error(f"importing {module} failed: {type(raised).__name__}: {raised}") from raised
+    path = Path(module)
+    if not path.is_file():
+        raise error(f"there is no file {module}")
+    main = sys.modules.get("__main__")
+    if main is not None and getattr(main, "__file__", None) and Path(str(main.__file__)).resolve() == path.resolve():
+        return main
+    name = f"{_BY_FILE}{path.stem}"
+    if name in sys.modules and Path(str(sys.modules[name].__file__)) == path:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[name] = loaded
+    sys.path.insert(0, str(path.parent))
+    _importing.append(path)
+    try:
+        spec.loader.exec_module(loaded)
+    except ImportedEnough:
+        pass
+    except (Exception, SystemExit) as raised:
+        del sys.modules[name]
+        raise error(f"importing {module} failed: {type(raised).__name__}: {raised}") from raised
+    finally:
+        _importing.pop()
+    return loaded

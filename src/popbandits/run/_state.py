@@ -1,0 +1,113 @@
+"""The state of a run, followed entry by entry: what the controller, the live view, trackers and `verify` ask about.
+
+Everything here is in the user's sense of the score, as in the log.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from popbandits.population import Event, Report, Stop
+from popbandits.run._entries import DecisionEntry, Entry, FailureEntry, ReportEntry
+from popbandits.run._settings import Settings
+
+
+@dataclass
+class AgentState:
+    """One agent.
+
+    Args:
+        agent: its id.
+        interval: the last one it reported or failed in.
+        score, score_error: of its last report.
+        score_before, change: the score its weights began that interval with, and what the report added to it.
+        hparams, copied, load: what it trains or last trained with, whose weights it took over for that (None for its
+            own), and the checkpoint it begins with.
+        attempts: how often its present interval has failed.
+        seconds: how long its last interval took.
+        checkpoint: the weights of its last report.
+        state: "waiting", "training", "again" (after a failure) or "done".
+    """
+
+    agent: int
+    interval: int = 0
+    score: float | None = None
+    score_error: float | None = None
+    score_before: float | None = None
+    change: float | None = None
+    hparams: dict[str, Any] = field(default_factory=dict)
+    copied: int | None = None
+    load: str | None = None
+    attempts: int = 0
+    seconds: float | None = None
+    checkpoint: str | None = None
+    state: str = "waiting"
+
+
+class RunState:
+    """What has happened so far.
+
+    Args:
+        settings: of the run.
+        entries: of its log, to begin with.
+    """
+
+    def __init__(self, settings: Settings, entries: Iterable[Entry] = ()) -> None:
+        self.settings = settings
+        self.agents = [AgentState(agent) for agent in range(settings.size)]
+        self.reports = 0
+        self.failures = 0
+        self.best: AgentState | None = None
+        """As it was when it reported the best score."""
+        for entry in entries:
+            self.follow(entry)
+
+    def follow(self, entry: Entry) -> None:
+        """Take in one entry of the log."""
+        if isinstance(entry, DecisionEntry):
+            self._decided(entry)
+        elif isinstance(entry, FailureEntry):
+            agent = self.agents[entry.agent]
+            agent.interval, agent.attempts, agent.state = entry.interval, entry.attempt, "again"
+            if entry.damaged is not None:
+                agent.load = entry.load
+            self.failures += 1
+        elif isinstance(entry, ReportEntry):
+            self._reported(entry)
+
+    @property
+    def loading(self) -> set[str]:
+        """The checkpoints that agents were told to begin with."""
+        return {agent.load for agent in self.agents if agent.load is not None}
+
+    def _decided(self, entry: DecisionEntry) -> None:
+        for action in entry.decision:
+            agent = self.agents[action.agent]
+            agent.attempts, agent.load = 0, entry.loads.get(action.agent)
+            if isinstance(action, Stop):
+                agent.state = "done"
+                continue
+            source = action.source
+            agent.state, agent.hparams = "training", dict(action.hparams)
+            agent.score_before = None if source is None else self.agents[source].score
+            agent.copied = source if source != agent.agent else None
+
+    def _reported(self, entry: ReportEntry) -> None:
+        agent = self.agents[entry.agent]
+        self.reports += 1
+        agent.interval, agent.state, agent.seconds = entry.interval, "waiting", sum(entry.seconds)
+        agent.change = None if agent.score_before is None else entry.score - agent.score_before
+        agent.score, agent.score_error, agent.checkpoint = entry.score, entry.score_error, entry.checkpoint
+        best = None if self.best is None else self.best.score
+        if math.isfinite(entry.score) and (best is None or self.settings.inside(entry.score - best) > 0):
+            self.best = replace(agent)
+
+
+def events(settings: Settings, entries: Iterable[Entry]) -> Iterator[Event]:
+    """Yield what the core lived through, from the entries of a log."""
+    for entry in entries:
+        if isinstance(entry, ReportEntry):
+            yield Report(entry.agent, entry.interval, settings.inside(entry.score), entry.score_error)
+        elif isinstance(entry, DecisionEntry):
+            yield entry.decision

@@ -1,0 +1,128 @@
+"""A strategy of a user's own: trained with, resumed, verified, and refused where it could not be kept."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import popbandits as pb
+from popbandits.cli._app import app
+from popbandits.run import verify
+from popbandits.strategies import Decision, Elsewhere, Stop, View, keep, spent, start_at_random
+from tests import models
+from tests.drive import Interrupt
+
+SOURCE = (Path(__file__).parent.parent.parent / "docs/write-a-strategy.md").read_text()
+PATIENT = SOURCE.partition('```python title="patient.py"\n')[2].partition("```")[0]
+
+
+@dataclass(frozen=True)
+class Stays:
+    """Every agent goes on; the options are there to be kept."""
+
+    names: tuple[str, ...] = ()
+    other: Any = None
+
+    def start(self, view: View) -> Decision:
+        return start_at_random(view)
+
+    def decide(self, view: View, due: tuple[int, ...]) -> Decision:
+        return Decision(tuple(Stop(agent) if spent(view, agent) else keep(view, agent) for agent in due))
+
+
+class NoDataclass:
+    start, decide = Stays.start, Stays.decide
+
+
+class Stubborn(Stays):
+    def __init__(self) -> None:
+        super().__init__(())
+
+
+def tune(folder: Path, strategy: Any, **given: Any) -> pb.Run:
+    options: dict[str, Any] = {"population": 4, "intervals": 6, "executor": pb.Inline()} | given
+    return pb.tune(models.Model, models.SPACE, strategy=strategy, directory=folder, **options)
+
+
+def test_it_is_interrupted_resumed_and_verified_like_ours(tmp_path: Path) -> None:
+    (tmp_path / "patient.py").write_text(PATIENT)
+    strategy = pb.strategies.make_strategy(f"{tmp_path}/patient.py:Patient", every=2)
+    with pytest.raises(KeyboardInterrupt):
+        tune(tmp_path / "run", strategy, callbacks=[Interrupt(10)])
+    run = pb.resume(tmp_path / "run", executor=pb.Inline())
+    assert run.finished
+    assert [finding.text for finding in verify(run.directory) if not finding.ok] == []
+    assert run.settings.strategy == Elsewhere(f"{tmp_path}/patient.py:Patient", {"every": 2, "spread": 0.1})
+    assert run.lineage, "it has copied"
+
+
+def test_looking_at_a_run_imports_nothing_and_resuming_it_says_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "patient.py").write_text(PATIENT)
+    strategy = pb.strategies.make_strategy(f"{tmp_path}/patient.py:Patient")
+    with pytest.raises(KeyboardInterrupt):
+        tune(tmp_path / "run", strategy, callbacks=[Interrupt(5)])
+    (tmp_path / "patient.py").unlink()
+    del sys.modules["_popbandits_patient"]
+    run = pb.load(tmp_path / "run")
+    assert run.status()["reports"] == len(run.history) > 0
+    assert str(run.settings.strategy) == "Patient(every=3, spread=0.1)"
+    with pytest.raises(pb.OptionError, match=r"there is no file .*patient\.py"):
+        pb.resume(tmp_path / "run", executor=pb.Inline())
+
+
+@pytest.mark.parametrize(
+    ("strategy", "words"),
+    [
+        (NoDataclass(), "NoDataclass is no dataclass"),
+        (Stubborn(), "Stubborn cannot be made from its options"),
+        (Stays(other=object()), "as JSON, but those of .*Stays are not"),
+        (Stays(other=float("nan")), "as JSON, but those of .*Stays are not"),
+        (Stays(names=("a", "b")), r"names=\('a', 'b'\) of .*Stays comes back as \['a', 'b'\]"),
+    ],
+    ids=["no dataclass", "stubborn", "object", "nan", "tuple"],
+)
+def test_one_that_cannot_be_kept_is_refused_before_there_is_a_folder(tmp_path: Path, strategy: Any, words: str) -> None:
+    with pytest.raises(pb.OptionError, match=words):
+        tune(tmp_path / "run", strategy)
+    assert not (tmp_path / "run").exists()
+
+
+def test_one_that_was_defined_in_a_function_is_refused(tmp_path: Path) -> None:
+    @dataclass(frozen=True)
+    class Inside(Stays):
+        pass
+
+    with pytest.raises(pb.OptionError, match="defined inside a function"):
+        tune(tmp_path / "run", Inside())
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--strategy", "nowhere:Class"], "there is no module 'nowhere'"),
+        (
+            ["--strategy", "tests.run.test_own_strategy:Nothing"],
+            "no class of that name with a method `decide`",
+        ),
+        (["--strategy", "tests.run.test_own_strategy:Stays", "--option", "nmes=1"], "cannot be made with the options"),
+        (["--strategy", "pbt", "--option", "quantil=0.1"], "did you mean 'quantile'"),
+        (["--strategy", "pbt", "--option", "quantile"], "--option takes name=value, but got 'quantile'"),
+        (["--strategy", "pb3"], "or module:Class, but got 'pb3'; did you mean 'pbt'?"),
+    ],
+)
+def test_the_command_line_says_what_is_wrong(tmp_path: Path, arguments: list[str], words: str) -> None:
+    done = CliRunner().invoke(app, ["run", "mixed", "--dir", str(tmp_path / "run"), *arguments])
+    assert done.exit_code != 0
+    assert words in " ".join((done.output + str(done.exception)).split())
+    assert not (tmp_path / "run").exists()
+
+
+def test_options_of_ours_can_be_given_too(tmp_path: Path) -> None:
+    given = ["--strategy", "pbt", "--option", "quantile=0.5", "--intervals", "2", "--executor", "inline", "-q"]
+    done = CliRunner().invoke(app, ["run", "mixed", "--dir", str(tmp_path / "run"), *given])
+    assert done.exit_code == 0, done.output
+    assert pb.load(tmp_path / "run").settings.strategy == pb.PBT(quantile=0.5)
