@@ -13,10 +13,8 @@ from popbandits._random import generator
 from popbandits._types import Floats
 from popbandits.bandit import Request, UpperConfidenceBound, choose_batch
 from popbandits.population import Action, Decision, View
-from popbandits.strategies import PB2, believed
-from popbandits.strategies._copying import copy_step, next_interval
+from popbandits.strategies import PB2, PB2Notes, copy_step, next_interval
 from popbandits.strategies._evidence import in_training
-from popbandits.strategies._pb2 import _warm_start
 from popbandits.strategies._scouts import SCOUTED, most_promising
 
 _RATE, _FORGET = 0.3, 0.05
@@ -29,15 +27,14 @@ class MixPB2(PB2):
     def decide(self, view: View, due: tuple[int, ...]) -> Decision:
         decision = super().decide(view, due)
         choice = view.space.is_choice
-        model = believed(self, view.history, len(view.history), decision.notes, view.size)
-        theta = _warm_start(self._kernel(view.space), decision.notes)
-        if model is None or theta is None or not choice.any():
+        model, notes = self.model(view.history, decision.notes, view.size), PB2Notes.from_json(decision.notes)
+        if model is None or notes is None or not choice.any():
             return decision
         sources = {action.agent: action.source for action in decision.trained}
         worst = copy_step(view, due, self.quantile)
         movers = [action for action in decision.trained if moved(action, view)]
         keepers = [action.agent for action in decision.trained if action not in movers]
-        posterior = model[0].while_training(in_training(view, keepers))
+        posterior = model.while_training(in_training(view, keepers))
         again: dict[int, Action] = {}
         # As in PB2 itself: scouts first, and every choice knows those before it.
         for action in sorted(movers, key=lambda action: worst.sources[action.agent] != action.agent):
@@ -57,7 +54,7 @@ class MixPB2(PB2):
                 point = most_promising(view, snap(points), float(t), posterior)
             else:
                 bound = UpperConfidenceBound(self._beta(t, view.space.dim))
-                request = Request(self._box(view, theta, agent, sources), before, bound, rng)
+                request = Request(self._box(view, notes.theta, agent, sources), before, bound, rng)
                 (point,) = choose_batch(posterior, [request], snap)
             posterior = posterior.while_training(posterior.rows.another(point, float(t), before))
             again[agent] = action._replace(hparams=view.space.decode(point))

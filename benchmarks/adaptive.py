@@ -18,8 +18,7 @@ import numpy as np
 from benchmarks._moved import moved
 from popbandits.population import Action, Decision, Stop, Train, View
 from popbandits.problems import FAMILIES, Cell, run_family
-from popbandits.strategies import PB2, believed
-from popbandits.strategies._copying import next_age
+from popbandits.strategies import PB2, next_age
 
 SIZE, LEAST, INTERVALS = 8, 2, 20  # agents at first and at the least
 SHARES = (0.2, 0.3, 0.4)
@@ -35,10 +34,9 @@ class ShrinkingPB2(PB2):
     def decide(self, view: View, due: tuple[int, ...]) -> Decision:
         there = tuple(row if agent in due else -1 for agent, row in enumerate(view.last))  # the retired are not ranked
         decision = super().decide(replace(view, last=there), due)
-        model = believed(self, view.history, len(view.history), decision.notes, view.size)
-        if model is None:
+        posterior = self.model(view.history, decision.notes, view.size)
+        if posterior is None:
             return decision
-        posterior, _ = model
         actions: list[Action] = []
         left = len(decision.trained)
         for action in decision:

@@ -9,7 +9,6 @@ from popbandits import testing
 from popbandits.gp import Kernel, Posterior, Rows, Theta
 from popbandits.population import Population
 from popbandits.problems import FAMILIES, simulate
-from popbandits.strategies import beliefs
 from popbandits.strategies._beliefs import edge_over_chance
 from popbandits.view import told
 from tests import drive
@@ -23,7 +22,7 @@ def learned(noise: float, effect: float, intervals: int = 12) -> pb.strategies.B
         lambda hparams: effect * (1 - 4 * (hparams["x"] - 0.4) ** 2),
         lambda: noise * float(rng.standard_normal()),
     )
-    found = beliefs(population.notes, population.space, 4)
+    found = pb.PB2().beliefs(population.notes, population.space, 4)
     assert found is not None
     return found
 
@@ -49,7 +48,7 @@ def test_without_noise_nobody_is_advised_to_train_longer() -> None:
     for seed in range(3):
         population = Population({"kind": pb.Choice("a", "b", "c")}, pb.PB2(), size=4, intervals=12, seed=seed)
         drive.grow(population, lambda hparams: {"a": 0.0, "b": 0.5, "c": 1.0}[hparams["kind"]])
-        found = beliefs(population.notes, population.space, 4)
+        found = pb.PB2().beliefs(population.notes, population.space, 4)
         assert found is not None
         assert not any("interval" in warning for warning in found.warnings)
         assert "telling" not in "\n".join(told(found)), "there are no lengthscales to tell"
@@ -64,7 +63,7 @@ def test_scores_that_never_change_are_said_to_teach_nothing() -> None:
 def test_the_region_is_that_of_numbers_not_of_choices() -> None:
     population = Population({"x": (0.0, 1.0), "kind": pb.Choice("a", "b")}, pb.PB2(), size=4, intervals=6)
     drive.grow(population, lambda hparams: hparams["x"])
-    found = beliefs(population.notes, population.space, 4)
+    found = pb.PB2().beliefs(population.notes, population.space, 4)
     assert found is not None
     assert found.region < 0.6
     assert "boxes of side" in "\n".join(told(found))
@@ -77,7 +76,7 @@ def test_the_warning_is_for_choices_at_chance(family: str, least: int, most: int
     for seed in range(3):
         problem = make(seed)
         notes = simulate(problem, pb.PB2(), size=4, intervals=20, seed=seed, noise=noise).notes
-        found = beliefs(notes, problem.space, 4)
+        found = pb.PB2().beliefs(notes, problem.space, 4)
         assert found is not None
         said += any("chance" in warning for warning in found.warnings)
     assert least <= said <= most
@@ -93,7 +92,7 @@ def test_surprises_and_fading_gains_are_told() -> None:
         "t": 10,
     }
     for surprises, words in ((0, None), (1, "suddenly failed once"), (3, "suddenly failed 3 times")):
-        found = beliefs(notes | {"surprises": surprises}, pb.Space({"x": (0.0, 1.0)}), 4)
+        found = pb.PB2().beliefs(notes | {"surprises": surprises}, pb.Space({"x": (0.0, 1.0)}), 4)
         assert found is not None
         assert (found.fade, found.surprises) == (0.1, surprises)
         assert found.signal == pytest.approx(2.0 * np.exp(-1.0)), "what hparams change in the next interval"
@@ -110,7 +109,7 @@ def test_independent_noise_is_that_of_two_scores() -> None:
         "fallbacks": 0,
     }
     for lineage, expected in ((True, 2**0.5), (False, 1.0)):
-        found = beliefs(notes | {"lineage": lineage}, pb.Space({"x": (0.0, 1.0)}), 4)
+        found = pb.PB2().beliefs(notes | {"lineage": lineage}, pb.Space({"x": (0.0, 1.0)}), 4)
         assert found is not None
         assert found.noise == pytest.approx(expected)
 
@@ -118,7 +117,8 @@ def test_independent_noise_is_that_of_two_scores() -> None:
 def test_a_strategy_without_a_model_has_no_beliefs() -> None:
     population = Population({"x": (0.0, 1.0)}, pb.PBT(), size=4, intervals=3)
     testing.drive(population)
-    assert beliefs(population.notes, population.space, 4) is None
+    assert not hasattr(pb.PBT(), "beliefs")
+    assert pb.PB2().beliefs(population.notes, population.space, 4) is None
 
 
 def test_the_edge_is_one_half_without_knowledge_and_high_at_a_known_peak() -> None:

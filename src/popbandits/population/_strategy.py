@@ -61,7 +61,11 @@ class Strategy(Protocol):
     """Decides who copies whom and which hparams come next.
 
     A strategy is a frozen set of options. It keeps nothing between calls but the notes of its decisions, and draws
-    random numbers only from `popbandits._random.generator`: so a decision depends on the view alone.
+    random numbers only from `popbandits.strategies.generator`: so a decision depends on the view alone.
+
+    It may also have two methods that explain it to people. `beliefs(notes, space, size)` says what the notes of a
+    decision mean, as `Beliefs`; `expected(history, notes, size)` returns a function from points of the cube and an
+    interval to the gain that it expected of them. `status` and the figures ask for them; PB2 has both.
     """
 
     def start(self, view: View) -> Decision:

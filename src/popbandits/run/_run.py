@@ -19,7 +19,7 @@ from popbandits.run._log import Log
 from popbandits.run._loop import CHECKPOINTS
 from popbandits.run._settings import Settings
 from popbandits.run._state import events
-from popbandits.strategies import Beliefs, beliefs
+from popbandits.strategies import Beliefs
 
 
 @dataclass(frozen=True)
@@ -126,8 +126,13 @@ class Run:
 
     @property
     def beliefs(self) -> Beliefs | None:
-        """What the strategy's model had learned at its latest decision; None when it has no model."""
-        return beliefs(self.notes, self.settings.space, self.settings.size)
+        """What the strategy's model had learned at its latest decision; None for a strategy that tells nothing."""
+        return self.believed(self.notes)
+
+    def believed(self, notes: Mapping[str, Any]) -> Beliefs | None:
+        """Return what the strategy says that the notes of one of its decisions mean; None when it says nothing."""
+        tell = getattr(self.settings.strategy, "beliefs", None)
+        return None if tell is None else tell(notes, self.settings.space, self.settings.size)
 
     @property
     def best(self) -> Result:

@@ -8,7 +8,7 @@ from popbandits._random import generator
 from popbandits.population import Action, Decision, Stop, Strategy, Train, View
 from popbandits.strategies._asha import ASHA
 from popbandits.strategies._bayes import BayesOpt
-from popbandits.strategies._beliefs import Beliefs, beliefs
+from popbandits.strategies._beliefs import Beliefs
 from popbandits.strategies._copying import (
     CopyStep,
     copy_step,
@@ -22,8 +22,9 @@ from popbandits.strategies._copying import (
 )
 from popbandits.strategies._fixed import FixedSchedule
 from popbandits.strategies._kept import Elsewhere, describe_strategy, make_strategy, restore_strategy
+from popbandits.strategies._notes import PB2Notes
 from popbandits.strategies._options import check_number, options
-from popbandits.strategies._pb2 import PB2, believed
+from popbandits.strategies._pb2 import PB2
 from popbandits.strategies._pbt import PBT
 from popbandits.strategies._random_search import RandomSearch
 
@@ -38,13 +39,12 @@ __all__ = [
     "Decision",
     "Elsewhere",
     "FixedSchedule",
+    "PB2Notes",
     "RandomSearch",
     "Stop",
     "Strategy",
     "Train",
     "View",
-    "beliefs",
-    "believed",
     "check_number",
     "copy_step",
     "describe_strategy",

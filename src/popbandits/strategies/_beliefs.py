@@ -1,9 +1,9 @@
 """What PB2's model has learned, in words and numbers that people can use."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -11,10 +11,15 @@ from popbandits._random import generator, quasi_random
 from popbandits._types import Floats
 from popbandits.gp import FADED, Posterior
 from popbandits.space import Space
+from popbandits.strategies._notes import PB2Notes
 
 _SOON = 3  # intervals before which little can be known
 _CHANCE = 0.6  # an edge below which a choice is hardly one
 _DRAWS = 128
+
+
+Expected: TypeAlias = Callable[[Floats, float], tuple[Floats, Floats]]
+"""From points of the cube (m x D) and an interval to the gain expected of them and its deviation, m each, in scores."""
 
 
 @dataclass(frozen=True)
@@ -52,26 +57,22 @@ class Beliefs:
     warnings: tuple[str, ...]
 
 
-def beliefs(notes: Mapping[str, Any], space: Space, size: int) -> Beliefs | None:
-    """Return what the notes of a decision say of the model; None when there was none.
+def beliefs(notes: PB2Notes, space: Space, size: int) -> Beliefs:
+    """Return what PB2 noted at a decision, in the units of the user's scores, and what to know about it.
 
     Args:
         notes: of the decision.
         space: of the run.
         size: agents.
     """
-    theta = notes.get("theta")
-    if theta is None:
-        return None
-    unit = float(notes["unit"])
+    theta, unit = notes.theta, notes.unit
     numeric = [name for name, choice in zip(space.names, space.is_choice.tolist(), strict=True) if not choice]
-    fade = float(theta.get("fade", 0.0))
-    signal, noise, common = (unit * math.sqrt(theta[part]) for part in ("signal", "noise", "common"))
-    signal *= math.exp(-min(max(fade * float(notes.get("t", 0)), -FADED), FADED))  # as it is now
-    if not notes.get("lineage", True):
+    signal, noise, common = (unit * math.sqrt(part) for part in (theta.signal, theta.noise, theta.common))
+    signal *= math.exp(-min(max(theta.fade * notes.t, -FADED), FADED))  # as it is now
+    if not notes.lineage:
         noise /= math.sqrt(2.0)  # independent noise is that of an improvement, which has the errors of two scores
-    edge, rows, fallbacks = notes.get("edge"), int(notes["rows"]), int(notes["fallbacks"])
-    lasting = signal * math.sqrt(1 - float(theta["omega"]))  # what is still true in the next interval
+    edge, rows, fallbacks = notes.edge, notes.rows, notes.fallbacks
+    lasting = signal * math.sqrt(1 - theta.omega)  # what is still true in the next interval
     warnings = []
     if rows >= _SOON * size:
         if not unit:
@@ -89,17 +90,17 @@ def beliefs(notes: Mapping[str, Any], space: Space, size: int) -> Beliefs | None
     if fallbacks:
         warnings.append(f"the model could not be used {fallbacks} times, and hparams were drawn at random instead")
     return Beliefs(
-        float(theta["omega"]),
-        dict(zip(numeric, theta["lengthscales"], strict=True)),
+        theta.omega,
+        dict(zip(numeric, theta.lengthscales, strict=True)),
         signal,
         noise,
         common,
         edge,
-        float(notes.get("region", 1.0)),
+        1.0 if notes.region is None else notes.region,
         rows,
-        int(notes["block"]),
-        fade,
-        int(notes.get("surprises", 0)),
+        notes.block,
+        theta.fade,
+        notes.surprises,
         fallbacks,
         tuple(warnings),
     )

@@ -7,7 +7,7 @@ hparams and of those chosen before.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,10 @@ from popbandits.bandit import Box, Request, UpperConfidenceBound, choose_batch, 
 from popbandits.gp import Kernel, Posterior, Theta, block_length, fit, one_blas_thread, surprise
 from popbandits.population import Decision, History, Stop, Train, View
 from popbandits.space import Space
-from popbandits.strategies._beliefs import edge_over_chance
+from popbandits.strategies._beliefs import Beliefs, Expected, beliefs, edge_over_chance
 from popbandits.strategies._copying import keep, next_age, next_interval, spent, start_at_random
 from popbandits.strategies._evidence import Evidence, finished, in_training
+from popbandits.strategies._notes import PB2Notes
 from popbandits.strategies._options import check_number, options
 from popbandits.strategies._region import region
 from popbandits.strategies._roles import Roles, assign
@@ -102,15 +103,47 @@ class PB2:
         if not live:
             return Decision(tuple(Stop(agent) for agent in due), view.notes)
         roles = assign(view, live, self.quantile, self.explore)
-        notes = dict(view.notes)
+        notes = PB2Notes.from_json(view.notes)
         points = np.zeros((len(roles.movers), view.space.dim))
         if roles.movers and view.space.dim:
-            roles, points, learned = self._choose(view, roles)
-            notes |= learned
+            roles, points, notes = self._choose(view, roles)
         actions = {agent: keep(view, agent) for agent in roles.keepers}
         for agent, point in zip(roles.movers, points, strict=True):
             actions[agent] = Train(agent, view.space.decode(point), roles.sources[agent])
-        return Decision(tuple(actions.get(agent, Stop(agent)) for agent in due), notes)
+        kept = {} if notes is None else notes.to_json()
+        return Decision(tuple(actions.get(agent, Stop(agent)) for agent in due), kept)
+
+    def beliefs(self, notes: Mapping[str, Any], space: Space, size: int) -> Beliefs | None:
+        """Return what the notes of a decision say of the model, in words and numbers for people."""
+        known = PB2Notes.from_json(notes)
+        return None if known is None else beliefs(known, space, size)
+
+    def expected(self, history: History, notes: Mapping[str, Any], size: int) -> Expected | None:
+        """Return what a decision expected of points of the cube; None when it had no model.
+
+        Args:
+            history: the reports that there were, as the core has them: higher is better.
+            notes: of the decision.
+            size: agents.
+        """
+        known, posterior = PB2Notes.from_json(notes), self.model(history, notes, size)
+        if known is None or posterior is None:
+            return None
+        unit, model = known.unit, posterior
+
+        def gain(points: Floats, t: float) -> tuple[Floats, Floats]:
+            mean, deviation = model.mean_and_deviation(points, t)
+            return unit * mean, unit * deviation
+
+        return gain
+
+    def model(self, history: History, notes: Mapping[str, Any], size: int) -> Posterior | None:
+        """Return the belief that a decision was made with, in units of its own; the arguments are `expected`'s."""
+        known, kernel = PB2Notes.from_json(notes), self._kernel(history.space)
+        if known is None or len(known.theta.lengthscales) != kernel.n_numeric:
+            return None
+        view = View(history.space, size, 1, 0, history, (), {}, {})
+        return _posterior(kernel, known.theta, self._evidence(view), known.block)
 
     def _kernel(self, space: Space) -> Kernel:
         return Kernel(
@@ -122,15 +155,16 @@ class PB2:
         )
 
     @one_blas_thread()
-    def _choose(self, view: View, roles: Roles) -> tuple[Roles, Floats, dict[str, Any]]:
+    def _choose(self, view: View, roles: Roles) -> tuple[Roles, Floats, PB2Notes | None]:
         """Return the roles in the light of the model, a point for each mover (m x dim), and what was learned."""
-        roles, theta, posterior, learned = self._learn(view, roles)
+        roles, posterior, learned = self._learn(view, roles)
+        theta = learned.theta
         if posterior is None:
             drawn = [
                 quasi_random(1, view.space.dim, generator(view.seed, "fallback", next_interval(view, agent), agent))[0]
                 for agent in roles.movers
             ]
-            return roles, np.array(drawn), learned | {"fallbacks": learned["fallbacks"] + len(drawn)}
+            return roles, np.array(drawn), replace(learned, fallbacks=learned.fallbacks + len(drawn))
         known = posterior
         posterior = posterior.while_training(in_training(view, roles.keepers))
         begun = {agent: -1 if source is None else view.last[source] for agent, source in roles.sources.items()}
@@ -153,35 +187,39 @@ class PB2:
         ]
         chosen = choose_batch(posterior, requests, view.space.snap)
         edge = edge_over_chance(known, chosen, requests[0].box.t, view.space, view.seed)
-        learned["edge"] = 0.5 * (edge + view.notes.get("edge", edge))  # one choice alone says little
+        recent = edge if learned.edge is None else learned.edge
+        learned = replace(learned, edge=0.5 * (edge + recent))  # one choice alone says little
         numeric = ~view.space.is_choice
         if numeric.any():
             sides = [(request.box.upper - request.box.lower)[numeric] for request in requests]
-            learned["region"] = float(np.mean(sides))
+            learned = replace(learned, region=float(np.mean(sides)))
         return roles, np.array([*chosen, *scouted]), learned
 
-    def _learn(self, view: View, roles: Roles) -> tuple[Roles, Theta, Posterior | None, dict[str, Any]]:
-        """Return the roles after what was learned, the parameters, the belief if there can be one, and the notes."""
+    def _learn(self, view: View, roles: Roles) -> tuple[Roles, Posterior | None, PB2Notes]:
+        """Return the roles after what was learned, the belief if there can be one, and the notes."""
         kernel = self._kernel(view.space)
         evidence = self._evidence(view)
-        before = _warm_start(kernel, view.notes)
+        last = PB2Notes.from_json(view.notes)
+        before = None if last is None else last.theta
         theta = fit(kernel, evidence.rows, evidence.y, start=before)
         block = block_length(kernel, theta, evidence.rows, evidence.y) if len(evidence.rows) else 0
-        surprises = int(view.notes.get("surprises", 0))
+        surprises = 0 if last is None else last.surprises
         if self._is_surprised(kernel, before, evidence):
             block = int((evidence.rows.t == evidence.rows.t[0]).sum())
             roles, surprises = roles.surprised(), surprises + 1
-        learned = {
-            "theta": asdict(theta) | {"lengthscales": list(theta.lengthscales)},
-            "unit": evidence.unit if evidence.y.any() else 0.0,
-            "rows": len(evidence.rows),
-            "block": block,
-            "lineage": self.lineage_noise,
-            "t": max(next_age(view, roles.sources[agent]) for agent in roles.movers),
-            "surprises": surprises,
-            "fallbacks": int(view.notes.get("fallbacks", 0)),
-        }
-        return roles, theta, _posterior(kernel, theta, evidence, block), learned
+        learned = PB2Notes(
+            theta,
+            unit=evidence.unit if evidence.y.any() else 0.0,
+            rows=len(evidence.rows),
+            block=block,
+            lineage=self.lineage_noise,
+            t=max(next_age(view, roles.sources[agent]) for agent in roles.movers),
+            surprises=surprises,
+            fallbacks=0 if last is None else last.fallbacks,
+            edge=None if last is None else last.edge,
+            region=None if last is None else last.region,
+        )
+        return roles, _posterior(kernel, theta, evidence, block), learned
 
     def _is_surprised(self, kernel: Kernel, before: Theta | None, evidence: Evidence) -> bool:
         """Return whether the model, as it was before the newest interval, explains that better without the past."""
@@ -213,36 +251,8 @@ class PB2:
         return theorem_beta(t, dim) if self.beta == "theorem" else float(self.beta)
 
 
-def believed(
-    strategy: PB2, history: History, reports: int, notes: Mapping[str, Any], size: int
-) -> tuple[Posterior, float] | None:
-    """Return the belief that a decision was made with, and the unit of its gains in scores; None when it had none.
-
-    Args:
-        strategy: that decided.
-        history: of the run, as the core has it: higher is better.
-        reports: how many of its rows there were.
-        notes: of the decision.
-        size: agents.
-    """
-    kernel = strategy._kernel(history.space)
-    theta = _warm_start(kernel, notes)
-    if theta is None:
-        return None
-    view = View(history.space, size, 1, 0, history.first(reports), (), {}, {})
-    posterior = _posterior(kernel, theta, strategy._evidence(view), int(notes["block"]))
-    return None if posterior is None else (posterior, float(notes["unit"]))
-
-
 def _posterior(kernel: Kernel, theta: Theta, evidence: Evidence, block: int) -> Posterior | None:
     y = evidence.y[:block]
     if block < len(evidence.y) and not kernel.fading:
         y = y - y.mean()  # what was forgotten must not set the level
     return Posterior.given(kernel, theta, evidence.rows[:block], y)
-
-
-def _warm_start(kernel: Kernel, notes: Mapping[str, Any]) -> Theta | None:
-    learned = notes.get("theta")
-    if learned is None or len(learned["lengthscales"]) != kernel.n_numeric:
-        return None
-    return Theta(**{**learned, "lengthscales": tuple(learned["lengthscales"])})

@@ -8,7 +8,6 @@ import numpy as np
 
 from popbandits.run import DecisionEntry, ReportEntry, Run
 from popbandits.space import Choice
-from popbandits.strategies import PB2, believed
 from popbandits.view.figures._lines import best_rows
 from popbandits.view.figures._style import band, colour, gaps, layout, line
 
@@ -35,8 +34,9 @@ class Belief:
 
 def beliefs_data(run: Run) -> list[Belief]:
     """Return the belief at up to 12 decisions, evenly spread; none for a strategy without a model."""
-    strategy, space = run.settings.strategy, run.settings.space
-    if not isinstance(strategy, PB2) or not space.names:
+    space = run.settings.space
+    expected = getattr(run.settings.strategy, "expected", None)
+    if expected is None or not space.names:
         return []
     decisions: list[tuple[int, Mapping[str, Any]]] = []
     reports = 0
@@ -45,7 +45,7 @@ def beliefs_data(run: Run) -> list[Belief]:
         goes_on = isinstance(entry, DecisionEntry) and entry.decision.trained
         notes = entry.decision.notes if isinstance(entry, DecisionEntry) and goes_on and reports else {}
         # Out of step, a decision that chose nothing hands on the notes of the one before.
-        if "theta" in notes and (not decisions or decisions[-1][1] != notes):
+        if run.believed(notes) is not None and (not decisions or decisions[-1][1] != notes):
             decisions.append((reports, notes))
     if not decisions:
         return []
@@ -59,10 +59,9 @@ def beliefs_data(run: Run) -> list[Belief]:
     found = []
     for i in kept:
         rows, notes = decisions[int(i)]
-        model = believed(strategy, core, rows, notes, run.settings.size)
-        if model is None:
+        gain = expected(core.first(rows), notes, run.settings.size)
+        if gain is None:
             continue
-        posterior, unit = model
         interval = int(run.history.age[:rows].max()) + 1  # the model's time
         along = {}
         for j, (name, param) in enumerate(params.items()):
@@ -70,10 +69,10 @@ def beliefs_data(run: Run) -> list[Belief]:
             units = np.unique(param.snap(np.linspace(0, 1, steps)))
             grid = np.tile(centre, (len(units), 1))
             grid[:, j] = units
-            mean, deviation = posterior.mean_and_deviation(grid, float(interval))
+            mean, deviation = gain(grid, float(interval))
             values = [param.from_unit(float(u)) for u in units]
             shown = [str(value) for value in values] if name in choices else values
-            along[name] = (shown, (unit * mean).tolist(), (unit * deviation).tolist())
+            along[name] = (shown, mean.tolist(), deviation.tolist())
         found.append(Belief(interval, along, logs, choices))
     return found
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from popbandits.run import DecisionEntry, ReportEntry, Run
-from popbandits.strategies import beliefs
 from popbandits.view.figures._style import MUTED, colour, layout, line
 
 
@@ -33,7 +32,7 @@ def learned_data(run: Run) -> Learned:
         reports += isinstance(entry, ReportEntry)
         if not isinstance(entry, DecisionEntry) or not reports:
             continue
-        belief = beliefs(entry.decision.notes, run.settings.space, run.settings.size)
+        belief = run.believed(entry.decision.notes)
         if belief is None:
             continue
         found.interval.append(reports / run.settings.size)
