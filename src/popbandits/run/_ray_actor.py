@@ -9,11 +9,10 @@ from typing import Any
 
 from popbandits._errors import PopbanditsError
 from popbandits.run._checkpoints import beside_of
-from popbandits.run._executor import Assignment, Done, Task
+from popbandits.run._executor import Done, Task
+from popbandits.run._hello import Hello
 from popbandits.run._parcels import Parcel, packed, unpacked
 from popbandits.run._processes import XLA
-from popbandits.run._target import Target
-from popbandits.run._train import Trainer
 from popbandits.run._wire import pack_outcome
 
 TOKEN = ".seen-by-ray"
@@ -21,25 +20,27 @@ TOKEN = ".seen-by-ray"
 
 
 class RayWorker:
-    """Trains task after task. Made by `Ray`, with what a worker is told at first."""
+    """Trains task after task. Made by `Ray`.
 
-    def __init__(self, hello: dict[str, Any]) -> None:
-        sys.path[:] = [*sys.path, *(entry for entry in hello["path"] if entry not in sys.path)]
-        sys.argv[:] = hello["argv"]
-        if hello["one_core"]:
+    Args:
+        told: the first message to a worker, as JSON.
+        token: what the controller has written into the folder of checkpoints.
+        one_core: whether it has one core to itself.
+    """
+
+    def __init__(self, told: dict[str, Any], token: str, one_core: bool) -> None:
+        hello = Hello(**told)
+        sys.path[:] = [*sys.path, *(entry for entry in hello.path if entry not in sys.path)]
+        if one_core:
             os.environ.setdefault("XLA_FLAGS", XLA)  # Ray itself sees to the other libraries
-        seen = Path(hello["checkpoints"]) / TOKEN
-        self._shares = seen.is_file() and seen.read_text() == hello["token"]
-        self._folder = Path(hello["checkpoints"]) if self._shares else Path(tempfile.mkdtemp(prefix="popbandits-"))
+        seen = Path(hello.checkpoints) / TOKEN
+        self._shares = seen.is_file() and seen.read_text() == token
+        self._folder = Path(hello.checkpoints) if self._shares else Path(tempfile.mkdtemp(prefix="popbandits-"))
         self._unusable: str | None = None
-        target = Target(hello["module"], tuple(hello["names"]))
         try:
-            factory = target.load()
+            self._trainer = hello.trainer(self._folder)
         except PopbanditsError as error:
             self._unusable = str(error)
-            return
-        assignment = Assignment(target, self._folder, hello["metric"], hello["size"])
-        self._trainer = Trainer(assignment, factory, hello["room"])
 
     def ready(self) -> dict[str, Any]:
         """Return whether this actor sees the run folder, and why it cannot train if so."""

@@ -13,29 +13,25 @@ from pathlib import Path
 from typing import Any
 
 from popbandits._errors import PopbanditsError
-from popbandits.run._executor import Assignment, Task
-from popbandits.run._target import Target
-from popbandits.run._train import Trainer
+from popbandits.run._executor import Task
+from popbandits.run._hello import Hello
 from popbandits.run._wire import pack_outcome, receive, send
 
 
 def main(tasks: int, outcomes: int, controller: int) -> None:
-    """Take the assignment, then task after task."""
+    """Take the first message, then task after task."""
     _die_with(controller)
     inbox = _Inbox(tasks)
-    assignment = inbox.next()
-    if assignment is None:
+    told = inbox.next()
+    if told is None:
         return
-    sys.path[:], sys.argv[:] = assignment["path"], assignment["argv"]
-    target = Target(assignment["module"], tuple(assignment["names"]))
-    checkpoints = Path(assignment["checkpoints"])
+    hello = Hello(**told)
+    sys.path[:] = hello.path
     try:
-        factory = target.load()
+        trainer = hello.trainer(Path(hello.checkpoints))
     except PopbanditsError as error:
         send(outcomes, {"outcome": "unusable", "message": str(error)})
         return
-    work = Assignment(target, checkpoints, assignment["metric"], assignment["size"])
-    trainer = Trainer(work, factory, room=assignment["room"])
     send(outcomes, {"outcome": "ready"})
     while (message := inbox.next()) is not None:
         send(outcomes, pack_outcome(trainer.train(Task(**message))))
