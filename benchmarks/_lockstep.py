@@ -20,7 +20,7 @@ from popbandits.workloads._learner import Learner
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Judged:
     """How one population ended.
 
     Args:
@@ -112,7 +112,7 @@ def train_all(
     size: int,
     intervals: int,
     space: Space | None = None,
-) -> list[Outcome]:
+) -> list[Judged]:
     """Train a population for each seed, all in step, and judge the weights that reported the best score.
 
     Args:
@@ -142,7 +142,7 @@ def train_all(
             curve.append(value)
         decisions = [_told(population, metrics, trains, p * size) for p, population in enumerate(populations)]
     judged, error = fleet.judge(best, [key_of(seed, "judge") for seed in seeds])
-    return [Outcome(*row) for row in zip(judged.tolist(), error.tolist(), map(tuple, curves), strict=True)]
+    return [Judged(*row) for row in zip(judged.tolist(), error.tolist(), map(tuple, curves), strict=True)]
 
 
 def _prepare(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._lockstep import Outcome, key_of
+from benchmarks._lockstep import Judged, key_of
 from popbandits._errors import TrainableError
 from popbandits._types import Hparams
 from popbandits.population import Population, Strategy
@@ -16,7 +16,7 @@ from popbandits.space import Space
 
 def train_one(
     trainable: Any, strategy: Strategy, seed: int, *, size: int, intervals: int, space: Space, constants: Hparams
-) -> Outcome:
+) -> Judged:
     """Train a population and judge the weights that reported the best score.
 
     Args:
@@ -53,11 +53,11 @@ def train_one(
                 top = max(top, score if math.isfinite(score) else -math.inf)
             curve.append(top)
         if not math.isfinite(best):
-            return Outcome(math.nan, math.nan, tuple(curve))
+            return Judged(math.nan, math.nan, tuple(curve))
         judge = trainable(seed)
         judge.load(folder / "best")
         judged = judge.judge(key_of(seed, "judge"))
-    return Outcome(judged.score, judged.error, tuple(curve))
+    return Judged(judged.score, judged.error, tuple(curve))
 
 
 def _saved(agent: Any, path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks._ceilings import LEARNERS, has_ceiling, read_ceiling
 from benchmarks._files import write_whole
-from benchmarks._lockstep import Outcome
+from benchmarks._lockstep import Judged
 from benchmarks._real_tasks import CEILINGS, CORNER, STRATEGIES, TASKS
 from benchmarks._statistics import interquartile_mean
 from popbandits._types import Floats
@@ -22,7 +22,7 @@ FOLDER = Path("results/real")
 
 
 @dataclass(frozen=True)
-class Cell:
+class RealCell:
     """One method on one task.
 
     Args:
@@ -48,7 +48,7 @@ class Cell:
         found = np.array(self.judged, dtype=float)
         return np.where(np.isfinite(found), found, -np.inf)
 
-    def extended(self, outcomes: list[Outcome], seconds: float) -> "Cell":
+    def extended(self, outcomes: list[Judged], seconds: float) -> "RealCell":
         """Return the cell with more seeds."""
         return replace(
             self,
@@ -88,9 +88,9 @@ def file_of(task: str, method: str, size: int) -> Path:
     return FOLDER / f"{task}-B{size}-{method.replace(':', '.')}.json"
 
 
-def read_cell(task: str, method: str, size: int) -> Cell:
+def read_cell(task: str, method: str, size: int) -> RealCell:
     """Return a cell, empty when there is none or it was made by an earlier revision."""
-    fresh = Cell(task, method, size, revision_of(task, method))
+    fresh = RealCell(task, method, size, revision_of(task, method))
     file = file_of(task, method, size)
     if not file.exists():
         return fresh
@@ -98,9 +98,9 @@ def read_cell(task: str, method: str, size: int) -> Cell:
     if body["revision"] != fresh.revision:
         return fresh
     body["curve"] = tuple(map(tuple, body["curve"]))
-    return Cell(**body | {name: tuple(body[name]) for name in ("judged", "judged_error")})
+    return RealCell(**body | {name: tuple(body[name]) for name in ("judged", "judged_error")})
 
 
-def write_cell(cell: Cell) -> None:
+def write_cell(cell: RealCell) -> None:
     """Keep a cell; whoever is killed while it writes leaves the one before."""
     write_whole(file_of(cell.task, cell.method, cell.size), json.dumps(asdict(cell)))

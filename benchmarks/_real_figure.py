@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks._ceilings import has_ceiling
-from benchmarks._real_cells import Cell
+from benchmarks._real_cells import RealCell
 from benchmarks._real_show import found_cells, normalised
 from benchmarks._real_tasks import CEILINGS, STRATEGIES, TASKS, Task
 from benchmarks._statistics import aggregate_estimate, interquartile_mean, mean_estimate
@@ -41,7 +41,7 @@ def draw(file: Path) -> None:
     figure.savefig(file, metadata={"Date": None})
 
 
-def _curves(axes: Any, task: Task, cells: dict[str, Cell]) -> None:
+def _curves(axes: Any, task: Task, cells: dict[str, RealCell]) -> None:
     """Draw the interquartile mean of the best score of an interval, with its interval, and the ceilings as lines."""
     for method in STRATEGIES:
         if method in cells:
@@ -60,7 +60,7 @@ def _curves(axes: Any, task: Task, cells: dict[str, Cell]) -> None:
     axes.tick_params(labelsize=7)
 
 
-def _ranking(axes: Any, tasks: dict[str, dict[str, Cell]]) -> None:
+def _ranking(axes: Any, tasks: dict[str, dict[str, RealCell]]) -> None:
     """Draw what each method is worth over all tasks whose ceilings are known."""
     known = {name: cells for name, cells in tasks.items() if has_ceiling(name)}
     ranked = []

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks._ceilings import has_ceiling, read_ceiling
-from benchmarks._real_cells import Cell, read_cell
+from benchmarks._real_cells import RealCell, read_cell
 from benchmarks._real_tasks import METHODS, TASKS, Task
 from benchmarks._statistics import Estimate, aggregate_estimate, improvement_estimate, mean_estimate
 from popbandits._types import Floats
@@ -14,19 +14,19 @@ LEAST = 5
 """Seeds below which nothing is shown."""
 
 
-def found_cells(task: str, size: int = 4) -> dict[str, Cell]:
+def found_cells(task: str, size: int = 4) -> dict[str, RealCell]:
     """Return the cells of a task that have seeds enough, by method."""
     cells = {method: read_cell(task, method, size) for method in METHODS}
     return {method: cell for method, cell in cells.items() if len(cell.judged) >= LEAST}
 
 
-def paired(ours: Cell, theirs: Cell) -> tuple[Floats, Floats]:
+def paired(ours: RealCell, theirs: RealCell) -> tuple[Floats, Floats]:
     """Return what both are worth on the seeds that both have."""
     n = min(len(ours.judged), len(theirs.judged))
     return ours.values[:n], theirs.values[:n]
 
 
-def normalised(task: Task, cell: Cell) -> Floats:
+def normalised(task: Task, cell: RealCell) -> Floats:
     """Return what each seed is worth between an untrained agent, 0, and the best that a search has found, 1.
 
     Raises:
@@ -46,7 +46,7 @@ def show() -> Iterator[str]:
             yield from _task(TASKS[name], cells)
 
 
-def _task(task: Task, cells: dict[str, Cell]) -> Iterator[str]:
+def _task(task: Task, cells: dict[str, RealCell]) -> Iterator[str]:
     yield f"### {task.name}: {task.title}\n"
     yield "| method | seeds | worth, interquartile mean | P(row beats random search) | P(PB2 beats row) |"
     yield "|---|---|---|---|---|"
@@ -72,7 +72,7 @@ def together() -> Iterator[str]:
     yield ""
 
 
-def _row(method: str, everything: dict[str, dict[str, Cell]]) -> tuple[float, str] | None:
+def _row(method: str, everything: dict[str, dict[str, RealCell]]) -> tuple[float, str] | None:
     tasks = {name: cells for name, cells in everything.items() if method in cells}
     if not tasks:
         return None
@@ -85,7 +85,7 @@ def _row(method: str, everything: dict[str, dict[str, Cell]]) -> tuple[float, st
     return found.value, f"| {method} | {len(tasks)} | {text} | {chances[0]} | {chances[1]} |"
 
 
-def _chance(ours: Cell | None, theirs: Cell | None) -> str:
+def _chance(ours: RealCell | None, theirs: RealCell | None) -> str:
     if ours is None or theirs is None or ours == theirs:
         return ""
     return _percentage(improvement_estimate({"": paired(ours, theirs)}))

@@ -9,7 +9,7 @@ from typing import Any
 import popbandits as pb
 from benchmarks._ceilings import Ceiling, read_ceiling
 from benchmarks._dice import DicePB2
-from benchmarks._lockstep import Compiled, Outcome, train_all
+from benchmarks._lockstep import Compiled, Judged, train_all
 from benchmarks._one_by_one import train_one
 from popbandits._errors import OptionError
 from popbandits.population import Strategy
@@ -47,7 +47,7 @@ class Task:
         found = importlib.import_module(self.module)
         return found.SPACE if self.trainable is None else getattr(found, self.trainable).space  # type: ignore[no-any-return]
 
-    def train(self, strategy: Callable[[], Strategy], seeds: range, size: int, space: Space | None) -> list[Outcome]:
+    def train(self, strategy: Callable[[], Strategy], seeds: range, size: int, space: Space | None) -> list[Judged]:
         """Return how populations with these seeds end."""
         if self.trainable is None:
             return train_all(compiled(self.name), strategy, seeds, size=size, intervals=self.intervals, space=space)

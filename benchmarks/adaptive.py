@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks._moved import moved
 from popbandits.population import Action, Decision, Stop, Train, View
-from popbandits.problems import FAMILIES, Cell, run_family
+from popbandits.problems import FAMILIES, Regrets, run_family
 from popbandits.strategies import PB2, next_age
 
 SIZE, LEAST, INTERVALS = 8, 2, 20  # agents at first and at the least
@@ -69,7 +69,7 @@ def main(seeds: int) -> None:
             print(f"\n| {problem}, {seeds} seeds | intervals trained | regret |\n|---|---|---|")
             for name, size, share in fixed + shrinking:
                 outcomes = pool.map(partial(_one, problem, size, share), range(seeds), chunksize=2)
-                cell = Cell(name, problem, tuple(regret for regret, _ in outcomes))
+                cell = Regrets(name, problem, tuple(regret for regret, _ in outcomes))
                 trained = np.mean([reports for _, reports in outcomes])
                 print(f"| {name} | {trained:.0f} | {cell.mean:.3f} ± {cell.half_width:.3f} |", flush=True)
 

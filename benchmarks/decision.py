@@ -20,7 +20,7 @@ from benchmarks._speed import keep
 from popbandits.gp import Kernel, fit
 from popbandits.gp._linalg import cholesky, inverse_lower
 from popbandits.population import Population, View
-from popbandits.strategies._evidence import finished
+from popbandits.strategies._evidence import evidence_of
 
 
 def seconds(prepare: Callable[[], Any], act: Callable[[Any], Any], repeats: int) -> float:
@@ -94,7 +94,7 @@ def growth() -> None:
 def fit_cost() -> None:
     """Print the fit at n = 1,000 in units of one Cholesky factorisation plus inverse."""
     view = view_of(population_with_past(pb.PB2(), size=8, rows=1000))
-    evidence = finished(view, 1000, centred=True)
+    evidence = evidence_of(view, 1000, centred=True)
     kernel = Kernel((False,) * DIM, lineage=True)
     theta = fit(kernel, evidence.rows, evidence.y)
     K = kernel.observed(theta, evidence.rows, evidence.rows)

@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 from benchmarks._ceilings import LEARNERS, Ceiling, has_ceiling, scan, search, write_ceiling
-from benchmarks._real_cells import Cell, read_cell, write_cell
+from benchmarks._real_cells import RealCell, read_cell, write_cell
 from benchmarks._real_figure import draw
 from benchmarks._real_show import show
 from benchmarks._real_tasks import CEILINGS, METHODS, TASKS, compiled, method_of
@@ -30,7 +30,7 @@ from popbandits._errors import PopbanditsError
 CHUNK = 10  # seeds trained together and then written
 
 
-def run_cell(task: str, method: str, size: int, seeds: int | None = None) -> Cell:
+def run_cell(task: str, method: str, size: int, seeds: int | None = None) -> RealCell:
     """Train the seeds that a cell lacks, and write it after each chunk."""
     found = TASKS[task]
     how = method_of(method, found)

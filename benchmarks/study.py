@@ -25,7 +25,6 @@ from popbandits.problems import (
     BITING,
     FAMILIES,
     REFERENCES,
-    Cell,
     Family,
     GPDraw,
     IllConditioned,
@@ -33,6 +32,7 @@ from popbandits.problems import (
     MovingPeak,
     Problem,
     Referenced,
+    Regrets,
     run_family,
 )
 
@@ -250,7 +250,7 @@ def run_cell(spread: Callable[..., Any], table: Table, problem: str, strategy: s
         have += [round(regret, 5) for regret, _ in found]
         body = {"version": pb.__version__, "intervals": INTERVALS, "regrets": have, "scores": scores}
         write_whole(file, json.dumps(body))
-    shown = Cell(strategy, problem, tuple(have))
+    shown = Regrets(strategy, problem, tuple(have))
     print(f"B={table.size} {problem} {strategy}: {shown.mean:.3f} ± {shown.half_width:.3f}", flush=True)
 
 
@@ -276,7 +276,7 @@ def show_table(table: Table) -> Iterator[str]:
         if not values:
             continue
         n = min(len(one) for one in values.values())  # the same seeds for all: problems differ in difficulty
-        row = {s: Cell(s, problem, tuple(one[:n])) for s, one in values.items()}
+        row = {s: Regrets(s, problem, tuple(one[:n])) for s, one in values.items()}
         best = _best(row, table)
         texts = [_text(row.get(s), s == best, row.get("pb2") if table.paired else None) for s in there]
         ratios = [f"{row['pb2'].mean / row[p].mean:.2f}" if {"pb2", p} <= set(row) else "" for p in peers]
@@ -284,21 +284,21 @@ def show_table(table: Table) -> Iterator[str]:
     yield ""
 
 
-def _best(row: dict[str, Cell], table: Table) -> str | None:
+def _best(row: dict[str, Regrets], table: Table) -> str | None:
     """Return the best strategy of a row: of regrets the least, of scores the highest; references do not compete."""
     means = {name: cell.mean for name, cell in row.items() if name not in REFERENCES}
     choose = min if table.shown == "regrets" else max
     return choose(means, key=lambda name: means[name]) if means else None
 
 
-def _text(cell: Cell | None, best: bool, peer: Cell | None) -> str:
+def _text(cell: Regrets | None, best: bool, peer: Regrets | None) -> str:
     """Return a mean with its interval, or with the interval of its difference to a peer on the same seeds."""
     if cell is None:
         return ""
     text = f"{cell.mean:.3f} ± {cell.half_width:.3f}"
     if peer not in (None, cell):
         apart = [a - b for a, b in zip(cell.regrets, peer.regrets, strict=True)]
-        off = Cell(cell.strategy, cell.problem, tuple(apart))
+        off = Regrets(cell.strategy, cell.problem, tuple(apart))
         text = f"{cell.mean:.3f} ({off.mean:+.3f} ± {off.half_width:.3f})"
     return f"**{text}**" if best else text
 

@@ -6,9 +6,11 @@ import sys
 import tomllib
 from pathlib import Path
 
+import grimp
 import pytest
 
 import popbandits as pb
+from tests.private_imports import PrivateContract
 
 ROOT = Path(__file__).parent.parent
 
@@ -63,3 +65,13 @@ def test_a_file_says_what_it_is_and_is_short(path: Path) -> None:
     text = path.read_text()
     assert text.startswith('"""')
     assert text.count("\n") <= 400
+
+
+def test_the_contract_on_private_modules_notices_an_import_from_outside() -> None:
+    graph = grimp.build_graph("popbandits")
+    contract = PrivateContract(name="private", session_options={}, contract_options={})
+    assert contract.check(graph, verbose=False).kept
+    graph.add_import(importer="popbandits.view", imported="popbandits.run._log")
+    graph.add_import(importer="popbandits.run._run", imported="popbandits.run._log")
+    check = contract.check(graph, verbose=False)
+    assert check.metadata["found"] == ["popbandits.view imports popbandits.run._log"]

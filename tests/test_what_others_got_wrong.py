@@ -13,7 +13,7 @@ from popbandits.bandit import Request, UpperConfidenceBound, choose_batch, paper
 from popbandits.gp import Kernel, Posterior, Rows, Theta, fit, standardise
 from popbandits.population import Decision, Event, Job, Population, View
 from popbandits.problems import MovingPeak, simulate
-from popbandits.strategies._evidence import finished
+from popbandits.strategies._evidence import evidence_of
 from popbandits.testing import decisions, drive
 from tests.drive import make, state, trained
 
@@ -75,7 +75,7 @@ def test_time_is_not_rescaled_and_all_of_omega_is_possible() -> None:
     assert k[0, 0] == pytest.approx(0.1**10)
     population = make(pb.PB2(), 4, 50)
     drive(population, most=120)
-    assert finished(view_of(population), 1000, centred=True).rows.t.max() == 30.0
+    assert evidence_of(view_of(population), 1000, centred=True).rows.t.max() == 30.0
     rng = np.random.default_rng(2)
     rows = Rows(rng.random((80, 1)), np.repeat(np.arange(20.0), 4), np.arange(80), np.full(80, -1))
     phases = rng.uniform(0, 2 * np.pi, 20)  # another function in every interval
@@ -184,9 +184,9 @@ def test_a_diverged_agent_is_replaced_and_poisons_nothing(lost: float) -> None:
     events = drive(population, lambda job: lost if job.interval == 3 and job.agent == 2 else float(job.point.sum()))
     third = decisions(events)[3]
     assert third.trained[2].source in {0, 1, 3}
-    rows = finished(view_of(population), 1000, centred=True).rows
+    rows = evidence_of(view_of(population), 1000, centred=True).rows
     assert len(rows) == 4 * 12 - 1
-    assert np.isfinite(finished(view_of(population), 1000, centred=True).y).all()
+    assert np.isfinite(evidence_of(view_of(population), 1000, centred=True).y).all()
     assert population.notes["fallbacks"] == 0
 
 
@@ -197,10 +197,10 @@ def test_the_state_of_the_strategy_survives_a_restart() -> None:
     rebuilt = Population.restore(live.space, live.strategy, events, size=4, intervals=9)
     assert state(rebuilt) == state(live)
     assert (
-        finished(view_of(rebuilt), 1000, centred=True).rows.t.tolist()
-        == finished(view_of(live), 1000, centred=True).rows.t.tolist()
+        evidence_of(view_of(rebuilt), 1000, centred=True).rows.t.tolist()
+        == evidence_of(view_of(live), 1000, centred=True).rows.t.tolist()
     )
-    assert len(finished(view_of(rebuilt), 1000, centred=True).rows) == 20
+    assert len(evidence_of(view_of(rebuilt), 1000, centred=True).rows) == 20
 
 
 def test_a_report_that_skips_an_interval_is_refused_instead_of_waited_for() -> None:

@@ -12,7 +12,7 @@ import pytest
 import popbandits as pb
 from benchmarks import _ceilings, _real_cells, experiments, study
 from benchmarks._ceilings import Ceiling, along, read_ceiling, search
-from benchmarks._lockstep import Compiled, Outcome, train_all
+from benchmarks._lockstep import Compiled, Judged, train_all
 from benchmarks._one_by_one import train_one
 from benchmarks._real_cells import read_cell, revision_of, write_cell
 from benchmarks._real_show import normalised, show
@@ -168,7 +168,7 @@ def test_a_cell_grows_and_one_of_another_revision_begins_anew(tmp_path: Path, mo
     monkeypatch.setattr(_real_cells, "FOLDER", tmp_path)
     cell = read_cell("pendulum", "pb2", 4)
     assert cell.judged == ()
-    write_cell(cell.extended([Outcome(-3.0, 0.1, (1.0, 2.0)), Outcome(float("nan"), 0.1, (1.0, 2.0))], 5.0))
+    write_cell(cell.extended([Judged(-3.0, 0.1, (1.0, 2.0)), Judged(float("nan"), 0.1, (1.0, 2.0))], 5.0))
     again = read_cell("pendulum", "pb2", 4)
     assert again.values.tolist() == [-3.0, -np.inf]  # weights that diverged are worse than any
     assert again.curve == ((1.0, 2.0), (1.0, 2.0))
@@ -188,7 +188,7 @@ def test_tables_and_normalisation(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     _ceilings.write_ceiling("pendulum", Ceiling(-1000.0, [0.5] * 5, -300.0, [[0.5] * 5, [0.4] * 5], -200.0, 10, 1))
     assert read_ceiling("pendulum").line_score == -200.0
     for method, level in (("rs", -600.0), ("pb2", -200.0)):
-        outcomes = [Outcome(level + i, 1.0, (level,)) for i in range(6)]
+        outcomes = [Judged(level + i, 1.0, (level,)) for i in range(6)]
         write_cell(read_cell("pendulum", method, 4).extended(outcomes, 1.0))
     assert normalised(TASKS["pendulum"], read_cell("pendulum", "rs", 4))[0] == 0.5
     text = "\n".join(show())

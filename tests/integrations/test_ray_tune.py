@@ -113,11 +113,12 @@ def test_in_step_with_nested_bounds_a_nan_a_skipped_interval_and_a_function_of_o
     assert {report[3] for report in reports if not math.isnan(report[2])} == {0.25}
     lost = next(report[0] for report in reports if math.isnan(report[2]))
     after = decisions[1]["actions"]  # the first decides how all begin
-    replaced = next(action for action in after if action[0] == lost)
-    assert replaced[2] not in (lost, None)
+    replaced = next(action for action in after if action["agent"] == lost)
+    assert replaced["source"] not in (lost, None)
     for decision in decisions:
-        for _, hparams, _, stop in decision["actions"]:
-            if not stop:
+        for action in decision["actions"]:
+            if "stop" not in action:
+                hparams = action["hparams"]
                 assert 0.0 <= hparams["x"] <= 1.0
                 assert isinstance(hparams["net"]["width"], int)
                 assert 1 <= hparams["net"]["width"] <= 8
@@ -161,8 +162,9 @@ def test_state_survives_save_and_restore(tmp_path: Path) -> None:
     pb2._agents = {"a": 0, "b": 1}
     pb2._become(
         json.dumps({"agents": {"a": 0, "b": 1}, "times": {"0": 1.0}})
-        + '\n{"actions": [[0, {"x": 0.5, "net": {"width": 2, "kind": "a"}}, null, false], '
-        + '[1, {"x": 0.1, "net": {"width": 3, "kind": "b"}}, null, false]], "notes": {}}\n{"report": [0, 1, 2.0]}\n'
+        + '\n{"actions": [{"agent": 0, "hparams": {"x": 0.5, "net": {"width": 2, "kind": "a"}}, "source": null}, '
+        + '{"agent": 1, "hparams": {"x": 0.1, "net": {"width": 3, "kind": "b"}}, "source": null}], "notes": {}}\n'
+        + '{"report": [0, 1, 2.0]}\n'
     )
     pb2.save(str(tmp_path / "state"))
     other = scheduler()

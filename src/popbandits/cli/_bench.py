@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from popbandits.problems import BITING, FAMILIES, REFERENCES, Cell, quality
+from popbandits.problems import BITING, FAMILIES, REFERENCES, Regrets, quality
 
 bench = typer.Typer(no_args_is_help=True, help="Measure strategies on problems with a known optimum.")
 
@@ -39,7 +39,7 @@ def bench_quality(
     names = [name.strip() for name in strategies.split(",")]
     chosen = list(BITING | FAMILIES) if problems == "all" else [name.strip() for name in problems.split(",")]
     console = Console() if sys.stdout.isatty() else Console(width=100)
-    cells: dict[tuple[str, str], Cell] = {}
+    cells: dict[tuple[str, str], Regrets] = {}
     runs = quality(names, chosen, seeds=seeds, size=population, intervals=intervals, workers=workers)
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("running", total=len(names) * len(chosen))
@@ -62,7 +62,7 @@ def bench_quality(
     console.print(table)
 
 
-def _text(cell: Cell | None, best: float | None) -> str:
+def _text(cell: Regrets | None, best: float | None) -> str:
     """Return a mean with its interval, the best strategy's in bold; nothing where there is none."""
     if cell is None:
         return ""

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from popbandits.cli._arguments import executor_of
 from popbandits.cli._console import console, progress
-from popbandits.cli._given import executor_of
 from popbandits.cli._interrupts import interruptible
 from popbandits.paper import EARLIER, EXPERIMENTS, METHODS, Result, cells, draw, read_results, rows, run_cell
 from popbandits.view import with_error

@@ -8,7 +8,7 @@ from popbandits._types import Hparams
 from popbandits.space import Choice, Float, Int, Space
 
 
-def space_of(bounds: Mapping[str, Any], configs: Sequence[Mapping[str, Any]] = ()) -> Space:
+def space_from_bounds(bounds: Mapping[str, Any], configs: Sequence[Mapping[str, Any]] = ()) -> Space:
     """Return the space of bounds.
 
     A pair is a Float on a linear scale, as Ray has it; an Int where every config that has it holds a whole number.

@@ -17,7 +17,7 @@ from typing import Any
 
 from popbandits._errors import OptionError, RunError
 from popbandits._random import generator
-from popbandits.integrations._bounds import as_mutations, merged, searched, space_of, within
+from popbandits.integrations._bounds import as_mutations, merged, searched, space_from_bounds, within
 from popbandits.integrations._events import from_line, to_line
 from popbandits.integrations._live import Live
 from popbandits.population import Decision, Event, Population, Report, Train, checked_error
@@ -69,7 +69,7 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
         if not hyperparam_bounds:
             raise TuneError("`hyperparam_bounds` must be specified to use PB2 scheduler.")
         self._bounds = dict(hyperparam_bounds)
-        self._space = space_of(self._bounds)
+        self._space = space_from_bounds(self._bounds)
         self._strategy = _PB2(**{"quantile": quantile_fraction} | options)
         self._seed = seed
         self._agents: dict[str, int] = {}
@@ -184,7 +184,7 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
         if known >= len(self._agents):
             return
         if not self._events:
-            self._space = space_of(self._bounds, [trial.config for trial in trials.values()])
+            self._space = space_from_bounds(self._bounds, [trial.config for trial in trials.values()])
         begin = [Train(a, searched(trials[a].config, self._space)) for a in range(known, len(self._agents))]
         if not self._events:
             self._events.append(Decision(()))
@@ -344,7 +344,7 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
         self._become(text)
         if trial.trial_id not in self._agents:  # another experiment in the same folder
             self._agents, self._events, self._times, self._population = {}, [], {}, None
-            self._space = space_of(self._bounds)
+            self._space = space_from_bounds(self._bounds)
 
     def _become(self, text: str) -> None:
         header, *lines = text.splitlines()
@@ -353,5 +353,5 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
         self._events = [from_line(line) for line in lines]
         decisions = [event for event in self._events if isinstance(event, Decision)]
         trained = [action.hparams for decision in decisions for action in decision.trained]
-        self._space = space_of(self._bounds, trained)
+        self._space = space_from_bounds(self._bounds, trained)
         self._rebuild()

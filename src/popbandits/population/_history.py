@@ -14,7 +14,7 @@ from popbandits.space import Space
 
 
 @dataclass(frozen=True)
-class Best:
+class BestRow:
     """The row with the best score so far."""
 
     agent: int
@@ -103,7 +103,7 @@ class History:
         """Return the columns as a polars DataFrame; polars must be installed."""
         return _imported("polars").DataFrame(self.columns())
 
-    def best(self) -> Best | None:
+    def best(self) -> BestRow | None:
         """Return the row with the best finite score; None when no score is finite.
 
         Of equals it is the one of the earliest interval and then the lowest agent, whoever reported first.
@@ -116,7 +116,7 @@ class History:
         row = int(equals[np.lexsort((self.agent[equals], self.interval[equals]))[0]])
         score, error = float(self.score[row]), float(self.score_error[row])
         known = None if math.isnan(error) else error
-        return Best(int(self.agent[row]), int(self.interval[row]), score, self.hparams(row), known)
+        return BestRow(int(self.agent[row]), int(self.interval[row]), score, self.hparams(row), known)
 
 
 _COLUMNS = tuple(part.name for part in fields(History) if part.name not in ("space", "lower_is_better"))

@@ -9,7 +9,7 @@ import numpy as np
 
 from popbandits._errors import OptionError, OutOfTurnError, ScoreError, UnknownAgentError
 from popbandits.population._events import Decision, Event, Report, Train
-from popbandits.population._history import Best, History, HistoryLog
+from popbandits.population._history import BestRow, History, HistoryLog
 from popbandits.population._strategy import Job, Strategy, View
 from popbandits.space import SpaceLike, as_space
 
@@ -155,7 +155,7 @@ class Population:
         return self._log.view()
 
     @property
-    def best(self) -> Best | None:
+    def best(self) -> BestRow | None:
         """The row with the highest score so far; None while there is none."""
         return self.history.best()
 

@@ -11,15 +11,14 @@ from popbandits.problems._noisy_sgd import NoisySGD
 from popbandits.problems._plateau import Plateau
 from popbandits.problems._problem import Problem, Referenced, Weights, signal_size
 from popbandits.problems._quadratic import Quadratic
-from popbandits.problems._quality import BITING, FAMILIES, REFERENCES, Cell, Family, quality, run_family
-from popbandits.problems._simulate import Outcome, simulate
+from popbandits.problems._quality import BITING, FAMILIES, REFERENCES, Family, Regrets, quality, run_family
+from popbandits.problems._simulate import Simulated, simulate
 from popbandits.problems._theory import theory_regret
 
 __all__ = [
     "BITING",
     "FAMILIES",
     "REFERENCES",
-    "Cell",
     "Deceptive",
     "Dip",
     "Family",
@@ -29,11 +28,12 @@ __all__ = [
     "Mixed",
     "MovingPeak",
     "NoisySGD",
-    "Outcome",
     "Plateau",
     "Problem",
     "Quadratic",
     "Referenced",
+    "Regrets",
+    "Simulated",
     "Weights",
     "quality",
     "run_family",

@@ -22,7 +22,7 @@ from popbandits.problems._noisy_sgd import NoisySGD
 from popbandits.problems._plateau import Plateau
 from popbandits.problems._problem import Problem, Referenced
 from popbandits.problems._quadratic import Quadratic
-from popbandits.problems._simulate import Outcome, simulate
+from popbandits.problems._simulate import Simulated, simulate
 from popbandits.strategies import FixedSchedule, make_strategy
 
 
@@ -68,7 +68,7 @@ REFERENCES = ("best constant", "good schedule")
 """What problems that bite can be compared with; these are run like strategies, and copy nothing."""
 
 
-def run_family(family: Family, strategy: str | Strategy, *, size: int, intervals: int, seed: int) -> Outcome | None:
+def run_family(family: Family, strategy: str | Strategy, *, size: int, intervals: int, seed: int) -> Simulated | None:
     """Return how one population ends; None where the problem has no such reference.
 
     Args:
@@ -89,7 +89,7 @@ def run_family(family: Family, strategy: str | Strategy, *, size: int, intervals
 
 
 @dataclass(frozen=True)
-class Cell:
+class Regrets:
     """The regret of one strategy on one problem, over seeds.
 
     Args:
@@ -117,7 +117,7 @@ class Cell:
 
 def quality(
     strategies: Sequence[str], problems: Sequence[str], *, seeds: int, size: int, intervals: int, workers: int = 1
-) -> Iterator[Cell]:
+) -> Iterator[Regrets]:
     """Run every strategy on every problem and yield a cell as it is done.
 
     Args:
@@ -141,7 +141,7 @@ def quality(
 
 def _cells(
     strategies: Sequence[str], problems: Sequence[str], seeds: int, size: int, intervals: int, workers: int
-) -> Iterator[Cell]:
+) -> Iterator[Regrets]:
     # Two processes with two BLAS threads each, on two cores, are many times slower than with one each.
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = "1"
@@ -151,7 +151,7 @@ def _cells(
                 one = partial(_one, strategy, problem, size, intervals)
                 regrets = [regret for regret in pool.map(one, range(seeds)) if regret is not None]
                 if regrets:
-                    yield Cell(strategy, problem, tuple(regrets))
+                    yield Regrets(strategy, problem, tuple(regrets))
 
 
 def _one(strategy: str, problem: str, size: int, intervals: int, seed: int) -> float | None:

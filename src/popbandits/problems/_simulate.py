@@ -12,7 +12,7 @@ from popbandits.problems._problem import Problem, Weights, signal_size
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Simulated:
     """How a run ended.
 
     Args:
@@ -37,7 +37,7 @@ def simulate(
     seed: int = 0,
     noise: float = 0.0,
     score_error: float | None = None,
-) -> Outcome:
+) -> Simulated:
     """Train a population on a problem and return its regret.
 
     Args:
@@ -71,7 +71,7 @@ def simulate(
     score = problem.score(weights[chosen])
     best, worst = problem.optimum(intervals), problem.score(problem.fresh(generator(seed, "untrained")))
     unit = best - worst if best != worst else 1.0  # in a run too short to gain anything there is nothing to measure by
-    return Outcome((best - score) / unit, score, history, population.notes)
+    return Simulated((best - score) / unit, score, history, population.notes)
 
 
 def _finite(score: float) -> float:

@@ -7,9 +7,11 @@ from popbandits.run._executor import Executor
 from popbandits.run._findings import Finding
 from popbandits.run._functional import functional
 from popbandits.run._inline import Inline
+from popbandits.run._lock import holder
+from popbandits.run._log import FILE, Log
 from popbandits.run._processes import Processes
 from popbandits.run._ray import Ray
-from popbandits.run._run import Copy, Result, Run
+from popbandits.run._run import Best, Copy, Run
 from popbandits.run._settings import Mode, Settings
 from popbandits.run._state import AgentState, RunState
 from popbandits.run._step import equal
@@ -19,8 +21,10 @@ from popbandits.run._tune import RUNS, load, replay, resume, start, tune
 from popbandits.run._verify import verify
 
 __all__ = [
+    "FILE",
     "RUNS",
     "AgentState",
+    "Best",
     "Callback",
     "Copy",
     "DecisionEntry",
@@ -29,12 +33,12 @@ __all__ = [
     "FailureEntry",
     "Finding",
     "Inline",
+    "Log",
     "Mode",
     "NoteEntry",
     "Processes",
     "Ray",
     "ReportEntry",
-    "Result",
     "Run",
     "RunState",
     "Seconds",
@@ -44,6 +48,7 @@ __all__ = [
     "check_trainable",
     "equal",
     "functional",
+    "holder",
     "load",
     "replay",
     "resume",

@@ -23,7 +23,7 @@ from popbandits.strategies import Beliefs
 
 
 @dataclass(frozen=True)
-class Result:
+class Best:
     """The best that a run has found.
 
     Args:
@@ -135,7 +135,7 @@ class Run:
         return None if tell is None else tell(notes, self.settings.space, self.settings.size)
 
     @property
-    def best(self) -> Result:
+    def best(self) -> Best:
         """The best report so far, with the schedule along its lineage.
 
         Raises:
@@ -151,7 +151,7 @@ class Run:
                 )
             raise RunError(f"{self.directory} has no finite score yet")
         row = int(np.flatnonzero((history.agent == best.agent) & (history.interval == best.interval))[0])
-        return Result(
+        return Best(
             best.agent,
             best.interval,
             best.score,

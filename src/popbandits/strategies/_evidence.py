@@ -25,7 +25,7 @@ class Evidence:
     unit: float
 
 
-def finished(view: View, window: int, *, centred: bool) -> Evidence:
+def evidence_of(view: View, window: int, *, centred: bool) -> Evidence:
     """Return the newest `window` reports that have an improvement. Only these are looked at, however long the run.
 
     Args:

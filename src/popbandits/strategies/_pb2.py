@@ -21,7 +21,7 @@ from popbandits.population import Decision, History, Stop, Train, View
 from popbandits.space import Space
 from popbandits.strategies._beliefs import Beliefs, Expected, beliefs, edge_over_chance
 from popbandits.strategies._copying import keep, next_age, next_interval, spent, start_at_random
-from popbandits.strategies._evidence import Evidence, finished, in_training
+from popbandits.strategies._evidence import Evidence, evidence_of, in_training
 from popbandits.strategies._notes import PB2Notes
 from popbandits.strategies._options import check_number, options
 from popbandits.strategies._region import region
@@ -228,7 +228,7 @@ class PB2:
         return surprise(kernel, before, evidence.rows, evidence.y) > _SURPRISED
 
     def _evidence(self, view: View) -> Evidence:
-        return finished(view, self.window, centred=not self.fading_gains)
+        return evidence_of(view, self.window, centred=not self.fading_gains)
 
     def _box(self, view: View, theta: Theta, agent: int, sources: Mapping[int, int | None]) -> Box:
         """Return where an agent may look: around the hparams of its weights, or everywhere, from the donors' on."""

@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from popbandits._errors import PopbanditsError, RunError
-from popbandits.run import Run, load
-from popbandits.run._lock import holder
-from popbandits.run._log import FILE, Log
+from popbandits.run import FILE, Log, Run, holder, load
 
 _LISTED = 200
 _REMEMBERED = 8

@@ -12,18 +12,17 @@ from rich.markup import escape
 from rich.table import Table
 
 from popbandits._errors import OptionError, RunError
+from popbandits.cli._arguments import space_of, target_of
 from popbandits.cli._console import console
-from popbandits.cli._given import space_of, target_of
-from popbandits.run import RUNS, Finding, check_trainable, load, verify
-from popbandits.run._log import FILE
+from popbandits.run import FILE, RUNS, Finding, check_trainable, load, verify
 from popbandits.view import as_csv, number, pairs, schedule_as_csv, text, told, with_error
 
-look = typer.Typer()
+showing = typer.Typer()
 
 Folder = Annotated[Path, typer.Argument(help="The run's folder.", show_default=False)]
 
 
-@look.command()
+@showing.command()
 def status(
     folder: Annotated[Path | None, typer.Argument(help="The run's folder; the newest under runs/ by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, for scripts.")] = False,
@@ -67,7 +66,7 @@ def status(
         out.print(f"{state['failures']} failures; the last: agent {last.agent}: {said}", markup=False, highlight=False)
 
 
-@look.command("list")
+@showing.command("list")
 def list_runs(
     directory: Annotated[Path, typer.Argument(help="The folder of runs.")] = RUNS,
 ) -> None:
@@ -92,7 +91,7 @@ def list_runs(
     console().print(table)
 
 
-@look.command()
+@showing.command()
 def schedule(
     folder: Folder,
     agent: Annotated[str, typer.Option(help="Whose weights: an agent's id, or best.")] = "best",
@@ -120,7 +119,7 @@ def schedule(
         raise OptionError(f"a format is one of table, json, csv, but got {form!r}")
 
 
-@look.command()
+@showing.command()
 def history(
     folder: Folder,
     form: Annotated[str, typer.Option("--format", help="csv or json.")] = "csv",
@@ -139,7 +138,7 @@ def history(
         raise OptionError(f"a format is one of csv, json, but got {form!r}")
 
 
-@look.command()
+@showing.command()
 def check(
     target: Annotated[str, typer.Argument(help="module:Class, file.py:Class, or a built-in name.", show_default=False)],
     space: Annotated[Path | None, typer.Option(help="The space, as TOML or JSON; else the trainable's own.")] = None,
@@ -153,7 +152,7 @@ def check(
     _report(check_trainable(found.load(), space_of(found, space, []), metric=metric))
 
 
-@look.command("verify")
+@showing.command("verify")
 def verify_command(folder: Folder) -> None:
     """Say whether the promises hold in a run's folder: log, checkpoints, decisions.
 

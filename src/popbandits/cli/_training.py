@@ -13,14 +13,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from popbandits._errors import RunError
+from popbandits.cli._arguments import executor_of, space_of, strategy_of, target_of
 from popbandits.cli._console import console, progress
-from popbandits.cli._given import executor_of, space_of, strategy_of, target_of
 from popbandits.cli._interrupts import interruptible
-from popbandits.run import Callback, Mode, Run, Settings, load, replay, resume, start
-from popbandits.run._lock import holder
+from popbandits.run import Callback, Mode, Run, Settings, holder, load, replay, resume, start
 from popbandits.view import number, pairs, text, with_error
 
-life = typer.Typer()
+training = typer.Typer()
 
 Folder = Annotated[Path, typer.Argument(help="The run's folder.", show_default=False)]
 Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes; one for each core by default.")]
@@ -29,7 +28,7 @@ Deadline = Annotated[float | None, typer.Option(help="Seconds an interval may ta
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but the result.")]
 
 
-@life.command()
+@training.command()
 def run(
     target: Annotated[str, typer.Argument(help="module:Class, file.py:Class, or a built-in name.", show_default=False)],
     intervals: Annotated[int, typer.Option(min=1, help="Intervals of an agent.")] = 20,
@@ -73,7 +72,7 @@ def run(
     _show(_unless_interrupted(lambda callbacks: start(settings, where, directory, callbacks), quiet))
 
 
-@life.command("resume")
+@training.command("resume")
 def resume_command(
     folder: Folder,
     target: Annotated[str | None, typer.Option(help="The trainable, when it is no longer where it was.")] = None,
@@ -97,7 +96,7 @@ def resume_command(
     )
 
 
-@life.command()
+@training.command()
 def stop(folder: Folder) -> None:
     """Ask a run to stop in order; `resume` goes on.
 
@@ -119,7 +118,7 @@ def stop(folder: Folder) -> None:
     raise RunError(f"{folder} has not stopped within 10 s; process {process} still holds it")
 
 
-@life.command("replay")
+@training.command("replay")
 def replay_command(
     folder: Folder,
     seeds: Annotated[int, typer.Option(min=1, help="Models to train.")] = 4,
