@@ -27,11 +27,14 @@ from benchmarks import study
 from benchmarks._ceilings import has_ceiling
 from benchmarks._real_cells import read_cell
 from benchmarks._real_tasks import CEILINGS, CORNER, STRATEGIES, TASKS
+from benchmarks._watch import work_of
 from popbandits.paper import EXPERIMENTS, METHODS, Cell, is_done, run_cell
 
 NOTES = Path("runs/experiments")
 RESULTS, RUNS = Path("results"), Path("runs/paper")
 LOWEST = 19
+_LOOK, _PATIENCE = 5.0, 180.0  # seconds between two looks at a job, and for which it may stand still
+_STUCK = -1000
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
@@ -233,13 +236,31 @@ class Crew:
                     pass_fds=(lock.fileno(),),  # the lock lives as long as the job, should this process be killed
                 )
                 self._processes.add(process)
-            code = process.wait()
+            code = self._watched(process)
             with self._starting:
                 self._processes.discard(process)
+        if code == _STUCK:
+            self._tried.discard(job.name)  # what it has written stays; the next worker goes on from there
         lines = notes.read_text().strip().splitlines()
         said = lines[-1] if lines else ""
-        result = said if code == 0 else f"interrupted ({code})" if code < 0 else f"failed, see {notes}: {said}"
+        result = said if code == 0 else f"failed, see {notes}: {said}"
+        if code < 0:
+            result = "stood still and was ended" if code == _STUCK else f"interrupted ({code})"
         print(f"{job.name}: {result} ({time.monotonic() - began:.0f} s)", flush=True)
+
+    def _watched(self, process: subprocess.Popen[bytes]) -> int:
+        """Wait for a job to end; end it when every thread of it has slept, without a moment's work, for minutes."""
+        before, still = work_of(process.pid), 0.0
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                return process.wait(_LOOK)
+            now = work_of(process.pid)
+            still = 0.0 if now.busy or now.ticks != before.ticks else still + _LOOK
+            before = now
+            if still >= _PATIENCE:
+                process.kill()
+                process.wait()
+                return _STUCK
 
 
 def _give_way() -> None:
