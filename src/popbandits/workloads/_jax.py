@@ -40,7 +40,7 @@ def _cpuinfo() -> str:
 
 jax.config.update("jax_compilation_cache_dir", str(user_cache() / "compiled" / _processor()))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-# Calls that return before they are done can wait for one another for ever on few threads. One core gains nothing by them.
+# On few threads, calls that return before they are done can wait for one another for ever; one core gains nothing.
 jax.config.update("jax_cpu_enable_async_dispatch", False)
 
 __all__ = ["jax", "jnp", "optax"]
