@@ -39,7 +39,7 @@ class Compiled:
     def __init__(self, learner: Learner) -> None:
         self.space = learner.space
         plain = {"select": _select, "gather": _gather, "copy": partial(_copy, learner)}
-        # One after another: a QR of many matrices, which orthogonal weights ask for, shares itself out to the very threads
+        # One after another: a QR of many matrices, which orthogonal weights need, shares itself out to the very threads
         # it runs on, and two at a time on two threads wait for one another for ever.
         plain["init"] = partial(jax.lax.map, learner.init)
         mapped = {name: jax.vmap(getattr(learner, name)) for name in ("step", "judge")}

@@ -12,7 +12,7 @@ import popbandits
 from benchmarks import tables
 from tests.documents import KINDS, ROOT, blocks, check_inline, run_page
 
-PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ON_RAY = ("ray.md", "coming-from-ray-tune.md")
 
 
