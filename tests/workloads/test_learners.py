@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import popbandits as pb
-from popbandits.workloads import fashion_jax, ppo_jax, text_jax
+from popbandits.workloads import _policies_jax, fashion_jax, ppo_jax, text_jax
 from popbandits.workloads._jax import jax, jnp
 from popbandits.workloads._learner import Learner
 from popbandits.workloads.data import Images
@@ -57,13 +57,14 @@ def test_a_hparam_that_changes_alone_changes_what_is_learned_and_seeds_repeat() 
 def test_advantages_are_the_discounted_sum_of_surprises() -> None:
     rng = np.random.default_rng(0)
     T, N = 9, 3
-    weights = {"value": ppo_jax.init_network(jax.random.key(0), 2, 1, 1.0)}
+    weights = {"value": _policies_jax.init_network(jax.random.key(0), 2, 1, 1.0)}
     rows = {name: jnp.asarray(rng.standard_normal((T, N, 2)), jnp.float32) for name in ("seen", "after")}
     rows["reward"] = jnp.asarray(rng.standard_normal((T, N)), jnp.float32)
     rows["terminated"] = jnp.asarray(rng.random((T, N)) < 0.2)
     rows["ended"] = rows["terminated"] | jnp.asarray(rng.random((T, N)) < 0.1)
     gain, target = ppo_jax.advantages(weights, rows, {"discount": 0.9, "gae_lambda": 0.8})
-    value, after = (np.asarray(ppo_jax.forward(weights["value"], rows[name])[..., 0]) for name in ("seen", "after"))
+    forward = _policies_jax.forward
+    value, after = (np.asarray(forward(weights["value"], rows[name])[..., 0]) for name in ("seen", "after"))
     for i in range(N):
         for t in range(T):
             total, weight = 0.0, 1.0
@@ -86,7 +87,7 @@ def test_running_statistics_are_those_of_all_that_was_seen() -> None:
     np.testing.assert_allclose(running.variance, data.var(0), rtol=1e-2)
 
 
-@pytest.mark.parametrize("policy", [ppo_jax.Continuous(2, 1.0), ppo_jax.Discrete(3)], ids=str)
+@pytest.mark.parametrize("policy", [_policies_jax.Continuous(2, 1.0), _policies_jax.Discrete(3)], ids=str)
 def test_policies_are_distributions(policy: Any) -> None:
     out, log_std = jnp.asarray([0.3, -0.2, 0.5])[: policy.actions], jnp.log(jnp.full(policy.actions, 0.7))
     keys = jax.random.split(jax.random.key(0), 4000)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import popbandits as pb
-from popbandits.workloads import PPO_TASKS, ppo
+from popbandits.workloads import PPO_TASKS, _ppo_learning, ppo
 from popbandits.workloads._environments import make_environments
 from popbandits.workloads._normaliser import Normaliser
 from tests.drive import Interrupt
@@ -32,7 +32,7 @@ def test_advantages_are_the_discounted_sum_of_surprises() -> None:
     rewards, values = (rng.standard_normal((n, N)).astype(np.float32) for n in (T, T + 1))
     terminated = rng.random((T, N)) < 0.15
     ended = terminated | (rng.random((T, N)) < 0.1)
-    found = ppo.advantages(rewards, values, terminated, ended, lam)
+    found = _ppo_learning.advantages(rewards, values, terminated, ended, lam)
     for i in range(N):
         for t in range(T):
             total, weight = 0.0, 1.0
@@ -122,14 +122,14 @@ def test_steps_are_counted_whatever_the_batch_size() -> None:
 def test_hparams_change_what_is_learned_and_recompile_nothing() -> None:
     agent = ppo.LunarLander(1)
     agent.step(HPARAMS)
-    compiled = ppo.learn._cache_size()
+    compiled = _ppo_learning.learn._cache_size()
     before = leaves(agent.weights)
     agent.step(HPARAMS | {"batch_size": 1700, "lr": 1e-9, "clip": 0.4, "gae_lambda": 0.9})
     still = max(float(np.abs(a - b).max()) for a, b in zip(before, leaves(agent.weights), strict=True))
     agent.step(HPARAMS | {"lr": 1e-3})
     moved = max(float(np.abs(a - b).max()) for a, b in zip(before, leaves(agent.weights), strict=True))
     assert still < 1e-5 < 1e-2 < moved
-    assert ppo.learn._cache_size() == compiled
+    assert _ppo_learning.learn._cache_size() == compiled
 
 
 @pytest.mark.usefixtures("short")

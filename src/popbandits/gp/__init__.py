@@ -1,8 +1,9 @@
 """The time-varying Gaussian process: kernel, noise, fit, block length, surprise, posterior; each on its own."""
 
-from popbandits.gp._fit import Priors, fit, log_likelihood, pack, unpack
+from popbandits.gp._fit import fit, log_likelihood
 from popbandits.gp._kernel import FADED, Kernel, Theta
 from popbandits.gp._noise import noise_pattern
+from popbandits.gp._parameters import Priors, pack, unpack
 from popbandits.gp._posterior import Posterior
 from popbandits.gp._rows import Rows
 from popbandits.gp._scale import standardise

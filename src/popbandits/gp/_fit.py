@@ -1,11 +1,6 @@
 """Learning the kernel's parameters: the marginal likelihood, its gradient, weak priors and L-BFGS-B.
 
-The parameters are learned as one vector z without units:
-
-    z = (log s², log ℓ_1 … log ℓ_d, log(−log(1−ω)), log σ², log s_c², logit λ, κ)
-
-where the last three are there only if the kernel has them, and ω unless it is fixed. Improvements come in standardised,
-so the priors need no scale of their own.
+They are learned as one vector z without units, which `_parameters` makes.
 """
 
 import math
@@ -17,6 +12,7 @@ from popbandits._types import Floats
 from popbandits.gp._kernel import FADED, Kernel, Theta, amplitude, blend
 from popbandits.gp._linalg import cholesky, inverse_lower, solve_lower
 from popbandits.gp._noise import noise_pattern
+from popbandits.gp._parameters import Priors, in_order, pack, unpack, where
 from popbandits.gp._rows import Rows
 
 _TRIAL_ROWS = 128  # the starts are compared on this many of the newest rows, then only the winner sees them all
@@ -24,64 +20,6 @@ _TRIAL_STEPS = 8
 _FINAL_STEPS = 12
 _POLISH_STEPS = 5
 _JITTER = 1e-8
-_LARGEST = 1.0 - 2.0**-53  # of ω: nothing is remembered, and every number is still finite
-
-
-@dataclass(frozen=True)
-class Priors:
-    """Independent normal priors on z, as (mean, deviation): weak, but enough for n = 2.
-
-    The lengthscale's mean grows with √d, as distances in the cube do. ω's mean is exp(-3) = 0.05.
-    """
-
-    signal: tuple[float, float] = (0.0, 1.0)
-    lengthscale: tuple[float, float] = (math.log(0.5), 0.75)
-    omega: tuple[float, float] = (-3.0, 1.5)
-    noise: tuple[float, float] = (math.log(0.3), 1.5)
-    common: tuple[float, float] = (0.0, 1.5)
-    mix: tuple[float, float] = (0.0, 1.0)
-    fade: tuple[float, float] = (0.0, 0.1)
-
-    def vectors(self, kernel: Kernel) -> tuple[Floats, Floats]:
-        """Return the means and deviations in the order of z."""
-        mean, deviation = self.lengthscale
-        grown = (mean + 0.5 * math.log(max(1, kernel.n_numeric)), deviation)
-        parts = [self.signal, *[grown] * kernel.n_numeric]
-        parts += [self.omega] if kernel.omega is None else []
-        parts += [self.noise]
-        parts += [self.common] if kernel.common else []
-        parts += [self.mix] if kernel.mixed else []
-        parts += [self.fade] if kernel.fading else []
-        means, deviations = np.array(parts).T
-        return means, deviations
-
-
-def pack(kernel: Kernel, theta: Theta) -> Floats:
-    """Return theta as the vector z."""
-    z = [math.log(theta.signal), *map(math.log, theta.lengthscales)]
-    if kernel.omega is None:
-        z.append(math.log(-math.log1p(-theta.omega)))
-    z.append(math.log(theta.noise))
-    if kernel.common:
-        z.append(math.log(theta.common))
-    if kernel.mixed:
-        z.append(math.log(theta.mix) - math.log1p(-theta.mix))
-    if kernel.fading:
-        z.append(theta.fade)
-    return np.array(z)
-
-
-def unpack(kernel: Kernel, z: Floats) -> Theta:
-    """Return theta from the vector z."""
-    values = iter(np.asarray(z).tolist())
-    signal = math.exp(next(values))
-    lengthscales = tuple(math.exp(next(values)) for _ in range(kernel.n_numeric))
-    omega = min(_LARGEST, -math.expm1(-math.exp(next(values)))) if kernel.omega is None else min(_LARGEST, kernel.omega)
-    noise = math.exp(next(values))
-    common = math.exp(next(values)) if kernel.common else 0.0
-    mix = 1.0 / (1.0 + math.exp(-next(values))) if kernel.mixed else 0.5
-    fade = next(values) if kernel.fading else 0.0
-    return Theta(signal, lengthscales, omega, noise, common, mix, fade)
 
 
 def log_likelihood(kernel: Kernel, theta: Theta, rows: Rows, y: Floats) -> float:
@@ -127,9 +65,9 @@ def _starts(kernel: Kernel, means: Floats, deviations: Floats, start: Theta | No
     # Marginal likelihoods of few rows have two peaks: what cannot be predicted is noise, or it has changed since.
     restless = means.copy()
     if kernel.omega is None:
-        restless[1 + kernel.n_numeric] = math.log(-math.log1p(-0.7))
+        restless[where(kernel, "omega")] = math.log(-math.log1p(-0.7))
     else:
-        restless[1 : 1 + kernel.n_numeric] -= math.log(3.0)
+        restless[where(kernel, "lengthscales")] -= math.log(3.0)
     if start is not None and len(start.lengthscales) == kernel.n_numeric:
         warm = np.clip(pack(kernel, start), means - 3 * deviations, means + 3 * deviations)
         return [warm, means, restless]
@@ -215,28 +153,29 @@ class Likelihood:
     def _gradient(self, theta: Theta, parts: "_Parts", W: Floats) -> Floats:
         kernel, a = self.kernel, parts.a
         G = W * parts.signal
-        gradient = [0.5 * float(G.sum())]
+        # The jitter grows with s², so its share of the diagonal belongs to the signal.
+        of: dict[str, float | list[float]] = {
+            "signal": 0.5 * float(G.sum()) + 0.5 * _JITTER * theta.signal * float(np.trace(W)),
+            "noise": 0.5 * theta.noise * float(np.vdot(W, self.noise)),
+        }
         if kernel.n_numeric:
             H = G if self.agree is None else W * parts.decay * parts.k_x * self._sum_share(theta)
             along = a**2
             sums = H.sum(axis=1) @ along + H.sum(axis=0) @ along - 2.0 * np.einsum("ij,ij->j", a, H @ a)
-            gradient += (0.5 * sums).tolist()
+            of["lengthscales"] = (0.5 * sums).tolist()
         if kernel.omega is None:
-            gradient.append(-0.5 * theta.rate * float(np.vdot(G, self.gaps)))
-        gradient.append(0.5 * theta.noise * float(np.vdot(W, self.noise)))
+            of["omega"] = -0.5 * theta.rate * float(np.vdot(G, self.gaps))
         if self.together is not None:
-            gradient.append(0.5 * theta.common * float(np.vdot(W, self.together)))
+            of["common"] = 0.5 * theta.common * float(np.vdot(W, self.together))
         if kernel.mixed:
             assert self.agree is not None
             change = parts.k_x * self.agree - 0.5 * (parts.k_x + self.agree)
-            gradient.append(0.5 * theta.mix * (1.0 - theta.mix) * float(np.vdot(W * parts.decay, change)))
+            of["mix"] = 0.5 * theta.mix * (1.0 - theta.mix) * float(np.vdot(W * parts.decay, change))
         if parts.level is not None:
             G += W * parts.level
             moving = np.where(np.abs(theta.fade * self.rows.t) < FADED, self.rows.t, 0.0)
-            gradient.append(-0.5 * float((G.sum(axis=0) + G.sum(axis=1)) @ moving))
-        # The jitter grows with s², so its share of the diagonal belongs to the first component.
-        gradient[0] += 0.5 * _JITTER * theta.signal * float(np.trace(W))
-        return np.array(gradient)
+            of["fade"] = -0.5 * float((G.sum(axis=0) + G.sum(axis=1)) @ moving)
+        return in_order(kernel, of)
 
     def _sum_share(self, theta: Theta) -> Floats | float:
         """Return d k_h / d k_x."""

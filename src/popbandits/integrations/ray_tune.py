@@ -18,7 +18,7 @@ from typing import Any
 from popbandits._errors import OptionError, RunError
 from popbandits._random import generator
 from popbandits.integrations._bounds import as_mutations, merged, searched, space_from_bounds, within
-from popbandits.integrations._events import from_line, to_line
+from popbandits.integrations._events import from_line, read, to_line, write
 from popbandits.integrations._live import Live
 from popbandits.population import Decision, Event, Population, Report, Train, checked_error
 from popbandits.run import equal
@@ -31,7 +31,6 @@ try:
 except ModuleNotFoundError as error:
     raise OptionError("popbandits.integrations.ray_tune needs Ray Tune; pip install 'popbandits[ray]'") from error
 
-_EVENTS = "popbandits-events.jsonl"
 _FOREVER = 10**9  # intervals: Ray's stop criteria end a run, not the core
 _log = logging.getLogger(__name__)
 
@@ -323,23 +322,12 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
 
     def _write(self) -> None:
         """Write the state into the experiment's storage: at once, since a process that is killed saves nothing."""
-        storage = next(iter(self._trial_state)).storage
-        path = f"{storage.experiment_fs_path}/{_EVENTS}"
-        files = storage.storage_filesystem
-        with files.open_output_stream(f"{path}.new") as out:
-            out.write(self._state().encode())
-        files.move(f"{path}.new", path)
+        write(next(iter(self._trial_state)).storage, self._state())
 
     def _recall(self, trial: Any) -> None:
         """Go on from the state that an earlier run of this experiment has left, if it has."""
-        storage = trial.storage
-        if storage is None:
-            return
-        path = f"{storage.experiment_fs_path}/{_EVENTS}"
-        try:
-            with storage.storage_filesystem.open_input_stream(path) as source:
-                text = source.read().decode()
-        except (FileNotFoundError, OSError):
+        text = read(trial.storage)
+        if text is None:
             return
         self._become(text)
         if trial.trial_id not in self._agents:  # another experiment in the same folder

@@ -3,7 +3,8 @@
 Everything here is written for one agent, and `jax.vmap` makes a population of it: hundreds of agents train in one call,
 which is how the bench of real training judges a strategy with fifty seeds in minutes. The environments are gymnax's.
 
-Read from top to bottom: the network, the two kinds of policy, running statistics, playing, learning, then the interval.
+Read from top to bottom: running statistics, playing, learning, then the interval. Networks and policies are in
+`_policies_jax`.
 
     N environments    T steps of each in a rollout    U rollouts in an interval    O observation    A action
 
@@ -20,6 +21,7 @@ from popbandits._errors import TrainableError
 from popbandits.space import Float, Space
 from popbandits.workloads._jax import jax, jnp, optax
 from popbandits.workloads._learner import Learner, all_finite, mean_and_error
+from popbandits.workloads._policies_jax import Continuous, Discrete, forward, init_network
 
 try:
     import gymnax
@@ -30,7 +32,6 @@ ENVIRONMENTS = 8  # N
 STEPS = 128  # T
 ROLLOUTS = 8  # U
 PASSES, PARTS = 4, 4  # over a rollout, and the minibatches that it is split into
-HIDDEN = 32
 VALUE_COST = 0.5
 MAX_GRADIENT = 0.5
 SCORED = 8  # episodes that score an interval
@@ -45,84 +46,6 @@ SPACE = Space(
         "gae_lambda": Float(0.8, 0.99),
     }
 )
-
-# The network: two hidden layers for the policy, two for the value.
-
-
-def init_network(key: Any, inputs: int, outputs: int, last: float) -> list[dict[str, Any]]:
-    """Return the layers of a net; `last` scales the last one."""
-    sizes = [(inputs, HIDDEN, 2**0.5), (HIDDEN, HIDDEN, 2**0.5), (HIDDEN, outputs, last)]
-    orthogonal = jax.nn.initializers.orthogonal
-    return [
-        {"w": orthogonal(gain)(k, (rows, columns), jnp.float32), "b": jnp.zeros(columns)}
-        for k, (rows, columns, gain) in zip(jax.random.split(key, 3), sizes, strict=True)
-    ]
-
-
-def forward(layers: list[dict[str, Any]], x: Any) -> Any:
-    """Return a net's output, (…, inputs) to (…, outputs)."""
-    for layer in layers[:-1]:
-        x = jnp.tanh(x @ layer["w"] + layer["b"])
-    return x @ layers[-1]["w"] + layers[-1]["b"]
-
-
-# The policy: a normal distribution around a mean action, or chances of some actions.
-
-
-class Continuous(NamedTuple):
-    """Actions are numbers, A of them, within ±bound."""
-
-    actions: int
-    bound: float
-
-    def draw(self, key: Any, out: Any, log_std: Any) -> Any:
-        """Return an action."""
-        return out + jnp.exp(log_std) * jax.random.normal(key, out.shape)
-
-    def best(self, key: Any, out: Any) -> Any:  # noqa: ARG002  (the other kind draws)
-        """Return the mean action."""
-        return out
-
-    def log_chance(self, out: Any, log_std: Any, action: Any) -> Any:
-        """Return the log-density of actions."""
-        z = (action - out) / jnp.exp(log_std)
-        return (-0.5 * (z**2 + jnp.log(2 * jnp.pi)) - log_std).sum(-1)
-
-    def entropy(self, out: Any, log_std: Any) -> Any:
-        """Return the entropy of the policy."""
-        return (log_std + 0.5 * jnp.log(2 * jnp.pi * jnp.e)).sum() + 0.0 * out.sum(-1)
-
-    def taken(self, action: Any) -> Any:
-        """Return an action as the environment takes it."""
-        return jnp.clip(action, -self.bound, self.bound)
-
-
-class Discrete(NamedTuple):
-    """One of A actions is chosen."""
-
-    actions: int
-
-    def draw(self, key: Any, out: Any, log_std: Any) -> Any:  # noqa: ARG002  (the other kind needs it)
-        """Return an action."""
-        return jax.random.categorical(key, out)
-
-    def best(self, key: Any, out: Any) -> Any:
-        """Return an action: there is no mean of them, so it is drawn."""
-        return jax.random.categorical(key, out)
-
-    def log_chance(self, out: Any, log_std: Any, action: Any) -> Any:  # noqa: ARG002
-        """Return the log-chance of actions."""
-        return jnp.take_along_axis(jax.nn.log_softmax(out), action[..., None], axis=-1)[..., 0]
-
-    def entropy(self, out: Any, log_std: Any) -> Any:  # noqa: ARG002
-        """Return the entropy of the policy."""
-        log_chances = jax.nn.log_softmax(out)
-        return -(jnp.exp(log_chances) * log_chances).sum(-1)
-
-    def taken(self, action: Any) -> Any:
-        """Return an action as the environment takes it."""
-        return action
-
 
 # Running statistics: observations are normalised by them, and rewards divided by the deviation of discounted returns.
 
