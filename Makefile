@@ -8,11 +8,12 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: help setup run docs test browser faults check bench bench-ppo study experiments tables figures clean
+.PHONY: help setup run docs test test-versions browser faults check bench bench-ppo study experiments tables figures clean
 
 help:
 	@echo "make run      four PPO agents learn to land on the moon, and show the schedule they learned (three minutes)"
 	@echo "make test     check and test everything"
+	@echo "make test-versions  the core tests under every Python from 3.11 on that is here, and the lowest numpy and scipy"
 	@echo "make faults   every fault: kills at every write, at random, byte flips (half an hour)"
 	@echo "make check    format, lint, types and layers only"
 	@echo "make bench    speed against Ray's PB2, and quality on problems with a known optimum"
@@ -68,6 +69,9 @@ browser: setup
 
 test: check browser
 	$(BIN)/pytest -n 2 --dist loadgroup
+
+test-versions: setup
+	$(BIN)/python -m tests.versions
 
 faults: setup
 	POPBANDITS_ALL_FAULTS=1 $(BIN)/pytest -n 2 tests/faults

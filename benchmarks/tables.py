@@ -8,6 +8,7 @@ replaced. A test holds every page against what this would write.
 """
 
 import argparse
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -53,12 +54,22 @@ def studied(*names: str) -> Iterator[str]:
         yield from study.show_table(study.TABLES[name])
 
 
+def versions() -> Iterator[str]:
+    """Yield what `make test-versions` found."""
+    yield "| Python | numpy | scipy | core tests |"
+    yield "|---|---|---|---|"
+    file = ROOT / "results" / "versions.json"
+    for row in json.loads(file.read_text()) if file.exists() else []:
+        yield f"| {row['python']} | {row['numpy']} | {row['scipy']} | {row['tests']} |"
+
+
 def _everything() -> Iterator[str]:
     yield from studied(*(name for name in study.TABLES if not name.startswith(("bite", "quadratics"))))
 
 
 GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "speed": _speed.show,
+    "versions": versions,
     "real": _real_show.show,
     "real-together": _real_show.together,
     "bite": lambda: studied("bite", "bite-eight", "quadratics", "quadratics-eight"),

@@ -8,7 +8,7 @@ hparams and of those chosen before.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from popbandits.strategies._evidence import Evidence, evidence_of, in_training
 from popbandits.strategies._notes import PB2Notes
 from popbandits.strategies._options import check_number, options
 from popbandits.strategies._region import region
-from popbandits.strategies._roles import Roles, assign
+from popbandits.strategies._roles import Explore, Roles, assign
 from popbandits.strategies._scouts import scouted_point
 
 _INCUMBENTS = 8  # donors whose hparams join a sweep of the whole cube
@@ -59,8 +59,8 @@ class PB2:
     """
 
     quantile: float = 0.25
-    explore: str = "middle"
-    beta: str | float = 9.0
+    explore: Explore = "middle"
+    beta: Literal["paper", "theorem"] | float = 9.0
     omega: float | None = None
     window: int = 1000
     lineage_noise: bool = True

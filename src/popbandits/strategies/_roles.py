@@ -6,10 +6,14 @@ keepers     go on with their hparams; under noise, one of those may be the best 
 """
 
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from popbandits.population import View
 from popbandits.strategies._copying import copy_step, draw_donor
 from popbandits.strategies._scouts import is_lost
+
+Explore: TypeAlias = Literal["copied", "middle", "all"]
+"""Who gets new hparams, see `PB2`."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class Roles:
         return replace(self, explorers=(), scouts=self.scouts + self.explorers + sent, keepers=stay)
 
 
-def assign(view: View, live: tuple[int, ...], quantile: float, explore: str) -> Roles:
+def assign(view: View, live: tuple[int, ...], quantile: float, explore: Explore) -> Roles:
     """Return the roles of the agents that are due and not spent, by rank.
 
     Args:
