@@ -22,7 +22,7 @@ import popbandits as pb
 from benchmarks._speed import keep
 from popbandits.population import Decision, Train
 from popbandits.problems.trainables import MovingPeakAgent
-from popbandits.run import DecisionEntry, ReportEntry, Settings, Target
+from popbandits.run import DecisionEntry, Details, ReportEntry, Settings, Target
 from popbandits.run._executor import Assignment, Done, Task
 from popbandits.run._log import Log
 from popbandits.run._loop import CHECKPOINTS, Controller
@@ -119,7 +119,8 @@ def long_log(path: Path, agents: int, intervals: int) -> tuple[Settings, float]:
         actions = (Train(a, hparams[a], None if interval == 1 else a) for a in range(agents))
         log.add(DecisionEntry(Decision(tuple(actions)), {}))
         for agent in range(agents if interval < intervals else 0):
-            log.add(ReportEntry(agent, interval, float(rng.random() * interval), metrics={"score": 1.0}))
+            score = float(rng.random() * interval)
+            log.add(ReportEntry(agent, interval, score, details=Details({"score": 1.0})))
         log.commit()
     seconds = time.perf_counter() - start
     log.close()

@@ -13,7 +13,7 @@ import popbandits as pb
 from benchmarks._speed import keep
 from popbandits.population import Decision, Population, Strategy
 from popbandits.problems.trainables import MovingPeakAgent
-from popbandits.run import DecisionEntry, ReportEntry, Run, Seconds, Settings, Target
+from popbandits.run import DecisionEntry, Details, ReportEntry, Run, Seconds, Settings, Target
 from popbandits.run._log import Log
 from popbandits.view import report
 from popbandits.view.figures import FIGURES
@@ -38,8 +38,8 @@ def made(folder: Path, strategy: Strategy, size: int, intervals: int) -> Run:
             totals[action.agent] = (0.0 if action.source is None else before[action.source]) + gain
             score = totals[action.agent] + 0.1 * float(rng.standard_normal())
             interval = population.training[action.agent].interval
-            metrics, seconds = {"score": score}, Seconds(0.0, 1.0, 0.1)
-            log.add(ReportEntry(action.agent, interval, score, metrics=metrics, seconds=seconds))
+            details = Details({"score": score}, seconds=Seconds(0.0, 1.0, 0.1))
+            log.add(ReportEntry(action.agent, interval, score, details=details))
             made = population.tell(action.agent, score)
         decision = made
     log.commit()

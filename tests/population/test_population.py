@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import popbandits as pb
+from popbandits.strategies import View, keep
 from popbandits.testing import drive
 from tests.drive import constant, make, state, trained
 
@@ -242,3 +243,14 @@ class PopulationMachine(RuleBasedStateMachine):
 
 
 TestPopulationMachine = PopulationMachine.TestCase
+
+
+def test_a_strategy_that_never_stops_its_agents_is_refused_at_the_end_of_the_budget() -> None:
+    class Endless(pb.RandomSearch):
+        def decide(self, view: View, due: tuple[int, ...]) -> pb.Decision:
+            return pb.Decision(tuple(keep(view, agent) for agent in due))
+
+    population = make(Endless(), 2, 3)
+    with pytest.raises(pb.OutOfTurnError, match="6 in all, but agent 1 was to train one more"):
+        drive(population)
+    assert len(population.history) == 6

@@ -1,17 +1,18 @@
 """A strategy of a user's own: trained with, resumed, verified, and refused where it could not be kept."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import popbandits as pb
 from popbandits.cli._app import app
 from popbandits.run import verify
-from popbandits.strategies import Decision, Elsewhere, Stop, View, keep, spent, start_at_random
+from popbandits.strategies import Decision, Elsewhere, Stop, View, keep, near, spent, start_at_random
 from tests import models
 from tests.drive import Interrupt
 
@@ -126,3 +127,42 @@ def test_options_of_ours_can_be_given_too(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["run", "mixed", "--dir", str(tmp_path / "run"), *given])
     assert done.exit_code == 0, done.output
     assert pb.load(tmp_path / "run").settings.strategy == pb.PBT(quantile=0.5)
+
+
+@dataclass(frozen=True)
+class Stumbles(Stays):
+    """Raises at its third decision, while a file is there."""
+
+    mark: str = ""
+
+    def decide(self, view: View, due: tuple[int, ...]) -> Decision:
+        if len(view.history) >= 8 and Path(self.mark).exists():
+            raise ZeroDivisionError("asked for")
+        return super().decide(view, due)
+
+
+def test_one_that_raises_is_named_and_the_run_goes_on_once_it_is_mended(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    mark.touch()
+    said = r"the strategy Stumbles could not decide: ZeroDivisionError: asked for \(test_own_strategy.py, line \d+"
+    with pytest.raises(pb.RunError, match=said):
+        tune(tmp_path / "run", Stumbles(names=[], mark=str(mark)))  # type: ignore[arg-type]
+    assert len(pb.load(tmp_path / "run").history) == 8
+    mark.unlink()
+    assert pb.resume(tmp_path / "run", executor=pb.Inline()).finished
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.2])
+def test_hparams_near_a_donors_are_near_in_every_coordinate_that_has_an_order(spread: float) -> None:
+    population = pb.Population(models.SPACE, pb.RandomSearch(), size=2, intervals=9)
+    population.start()
+    for agent in (0, 1):
+        population.tell(agent, float(agent))
+    history = population.history
+    view = View(population.space, 2, 9, 0, history, (0, 1), {}, {})
+    for seed in range(30):
+        point = population.space.encode(near(replace(view, seed=seed), 0, 1, spread))
+        off = np.abs(point - history.points[0])[~population.space.is_choice]
+        assert (off <= 5 * spread + 0.13).all(), "an Int of four values is rounded by up to an eighth"
+        if spread == 0.0:
+            assert np.allclose(point, history.points[0])

@@ -1,8 +1,10 @@
 """Population: the state machine that turns reports into actions (ask/tell)."""
 
+import gc
 import math
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -115,14 +117,15 @@ class Population:
             ReportError: when the events do not fit together.
         """
         population = cls(space, strategy, size=size, intervals=intervals, seed=seed, sync=sync)
-        for event in events:
-            if isinstance(event, Report):
-                job = population._training.get(event.agent)
-                if job is None or job.interval != event.interval:
-                    population._checked(event.agent, event.score, event.interval)  # says what does not fit
-                population._record(event)
-            else:
-                population._applied(event)
+        with _nothing_to_collect():
+            for event in events:
+                if isinstance(event, Report):
+                    job = population._training.get(event.agent)
+                    if job is None or job.interval != event.interval:
+                        population._checked(event.agent, event.score, event.interval)  # says what does not fit
+                    population._record(event)
+                else:
+                    population._applied(event)
         return population
 
     def overdue(self) -> Decision | None:
@@ -212,6 +215,12 @@ class Population:
 
     def _applied(self, decision: Decision) -> Decision:
         jobs = [self._job(action) for action in decision.trained]
+        budget = self.size * self.intervals
+        if self._log.n + len(self._training) + len(jobs) > budget:
+            raise OutOfTurnError(
+                f"{self.size} agents may train {self.intervals} intervals each, {budget} in all, but agent "
+                f"{jobs[-1].agent} was to train one more; a strategy gives Stop to agents that are spent"
+            )
         # Nothing above has changed anything: a decision that does not fit leaves the population as it was.
         self._started = True
         self._due.clear()
@@ -239,6 +248,18 @@ class Population:
         age = 1 if source is None else self._latest[source].age + 1
         interval = self._reports[action.agent] + 1
         return Job(action.agent, interval, hparams, point, values, source, before, score, age)
+
+
+@contextmanager
+def _nothing_to_collect() -> Iterator[None]:
+    """Pause the search for garbage while everything that is made stays: over a long life it takes half of the time."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _whole(name: str, value: Any, least: int) -> int:

@@ -2,7 +2,7 @@
 
 from popbandits.run._callback import Callback
 from popbandits.run._check import check_trainable
-from popbandits.run._entries import DecisionEntry, Entry, FailureEntry, NoteEntry, ReportEntry, Seconds
+from popbandits.run._entries import DecisionEntry, Details, Entry, FailureEntry, NoteEntry, ReportEntry, Seconds
 from popbandits.run._executor import Executor
 from popbandits.run._findings import Finding
 from popbandits.run._functional import functional
@@ -28,6 +28,7 @@ __all__ = [
     "Callback",
     "Copy",
     "DecisionEntry",
+    "Details",
     "Entry",
     "Executor",
     "FailureEntry",

@@ -25,6 +25,57 @@ class Seconds(NamedTuple):
     save: float = 0.0
 
 
+_AT_ONCE = Seconds()
+
+
+class Details:
+    """What a report says beside its score. Those of a log are parsed when they are first asked for, which few are.
+
+    Args:
+        metrics: every number that `step` returned.
+        attempt: the how-manieth try of the interval it was, from 1.
+        seconds: how long it took.
+    """
+
+    __slots__ = ("_known", "_text")
+
+    def __init__(
+        self, metrics: Mapping[str, float] | None = None, attempt: int = 1, seconds: Seconds = _AT_ONCE
+    ) -> None:
+        self._known: tuple[Mapping[str, float], int, Seconds] | None = (metrics or {}, attempt, seconds)
+        self._text = ""
+
+    @staticmethod
+    def of_text(text: str) -> "Details":
+        """Return the details that `text` wrote."""
+        details = Details.__new__(Details)
+        details._known, details._text = None, text
+        return details
+
+    @property
+    def known(self) -> tuple[Mapping[str, float], int, Seconds]:
+        """The metrics, the attempt and the seconds."""
+        if self._known is None:
+            body = json.loads(self._text)
+            self._known = (body["metrics"], body["attempt"], Seconds(*body["seconds"]))
+        return self._known
+
+    @property
+    def text(self) -> str:
+        """The details as JSON."""
+        metrics, attempt, seconds = self.known
+        return json.dumps({"attempt": attempt, "metrics": dict(metrics), "seconds": seconds})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Details) and self.known == other.known
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __repr__(self) -> str:
+        return f"Details{self.known}"
+
+
 class ReportEntry(NamedTuple):
     """An agent has ended an interval.
 
@@ -33,9 +84,7 @@ class ReportEntry(NamedTuple):
         score: the metric that is learned by; nan for an agent that was given up after its last attempt.
         score_error: the standard error of the score; None where the trainable gave none.
         checkpoint: the name of the weights it ended with; None where there are none.
-        metrics: every number that `step` returned.
-        attempt: the how-manieth try of the interval it was, from 1.
-        seconds: how long it took.
+        details: the rest, of which `metrics`, `attempt` and `seconds` are properties.
         seq, time: its number in the log and when it was written; given by the log.
     """
 
@@ -44,11 +93,24 @@ class ReportEntry(NamedTuple):
     score: float
     score_error: float | None = None
     checkpoint: str | None = None
-    metrics: Mapping[str, float] = {}
-    attempt: int = 1
-    seconds: Seconds = Seconds()
+    details: Details = Details()
     seq: int = 0
     time: float = 0.0
+
+    @property
+    def metrics(self) -> Mapping[str, float]:
+        """Every number that `step` returned."""
+        return self.details.known[0]
+
+    @property
+    def attempt(self) -> int:
+        """The how-manieth try of the interval it was, from 1."""
+        return self.details.known[1]
+
+    @property
+    def seconds(self) -> Seconds:
+        """How long it took."""
+        return self.details.known[2]
 
 
 class DecisionEntry(NamedTuple):
@@ -123,8 +185,7 @@ def to_row(entry: Entry) -> Row:
     if isinstance(entry, ReportEntry):
         # SQLite has no nan: a report without a score is one whose score was nan. Nor does it have a negative zero.
         score = None if math.isnan(entry.score) else entry.score + 0.0
-        body = {"attempt": entry.attempt, "metrics": dict(entry.metrics), "seconds": entry.seconds}
-        return Row("report", entry.agent, entry.interval, score, entry.checkpoint, json.dumps(body))
+        return Row("report", entry.agent, entry.interval, score, entry.checkpoint, entry.details.text)
     if isinstance(entry, DecisionEntry):
         return Row("decision", None, None, None, None, json.dumps(_decision_to_json(entry)))
     if isinstance(entry, FailureEntry):
@@ -136,34 +197,30 @@ def to_row(entry: Entry) -> Row:
     return Row("note", None, None, None, None, json.dumps({"message": entry.message}))
 
 
-def from_row(row: Row, seq: int, time: float) -> Entry:
-    """Return the entry that a row holds.
+def from_row(row: tuple[Any, ...]) -> Entry:
+    """Return the entry that a row of the table holds: seq, and the columns of `Row` with the time before the body.
 
     Raises:
-        ValueError: when the row is of no kind that is known, or lacks something.
+        ValueError: when it is of no kind that is known, or its body lacks something.
     """
-    kind, agent, interval, score, checkpoint, text = row
+    seq, kind, agent, interval, score, checkpoint, when, text = row
+    if kind == "report":
+        value = math.nan if score is None else score
+        details, error = Details.of_text(text), None
+        if '"score_error"' in text and math.isfinite(value):
+            error = details.known[0].get("score_error")
+        return ReportEntry(agent, interval, value, error, checkpoint, details, seq, when)
     body: dict[str, Any] = json.loads(text)
     try:
-        if kind == "report":
-            assert agent is not None
-            assert interval is not None
-            value = math.nan if score is None else score
-            metrics = body["metrics"]
-            error = metrics.get("score_error") if math.isfinite(value) else None
-            seconds = Seconds(*body["seconds"])
-            return ReportEntry(agent, interval, value, error, checkpoint, metrics, body["attempt"], seconds, seq, time)
         if kind == "decision":
             loads = {action["agent"]: action.get("load") for action in body["actions"]}
-            return DecisionEntry(Decision.from_json(body), loads, seq, time)
+            return DecisionEntry(Decision.from_json(body), loads, seq, when)
         if kind == "failure":
-            assert agent is not None
-            assert interval is not None
             told = (body["attempt"], body["kind"], body["message"], body["traceback"])
-            return FailureEntry(agent, interval, *told, body.get("damaged"), body.get("load"), seq, time)
+            return FailureEntry(agent, interval, *told, body.get("damaged"), body.get("load"), seq, when)
         if kind == "note":
-            return NoteEntry(body["message"], seq, time)
-    except (KeyError, TypeError, AssertionError) as error:
+            return NoteEntry(body["message"], seq, when)
+    except (KeyError, TypeError) as error:
         raise ValueError(f"event {seq}, a {kind}, lacks something: {error!r}") from error
     raise ValueError(f"event {seq} is of an unknown kind, {kind!r}")
 

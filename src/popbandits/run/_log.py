@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from popbandits._errors import RunError, StorageError
-from popbandits.run._entries import Entry, Row, from_row, to_row
+from popbandits.run._entries import Entry, from_row, to_row
 from popbandits.run._wal import damaged
 
 FILE = "run.sqlite"
@@ -140,11 +140,11 @@ class Log:
         with _named(self.folder):
             expected = after + 1
             for row in self._database.execute("SELECT * FROM events WHERE seq > ? ORDER BY seq", (after,)):
-                if row[0] != expected or row[8] != _crc(row[:8]):
+                fields = row[:8]
+                if row[0] != expected or row[8] != _crc(fields):
                     raise RunError(f"the log of {self.folder} is damaged at event {expected}")
                 expected += 1
-                seq, kind, agent, interval, score, checkpoint, when, body = row[:8]
-                yield from_row(Row(kind, agent, interval, score, checkpoint, body), seq, when)
+                yield from_row(fields)
 
     def check(self) -> None:
         """Refuse a damaged file.

@@ -6,16 +6,17 @@ train on. A crash at any point is repaired by reading the log back: a controller
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from popbandits._errors import DataError, StorageError, TrainingFailedError
+from popbandits._errors import DataError, RunError, StorageError, TrainingFailedError
 from popbandits._random import generator
 from popbandits.population import Decision
 from popbandits.run._blame import blame
 from popbandits.run._callback import Callback
 from popbandits.run._checkpoints import publish, quarantine, sweep
-from popbandits.run._entries import DecisionEntry, Entry, FailureEntry, NoteEntry, ReportEntry
+from popbandits.run._entries import DecisionEntry, Details, Entry, FailureEntry, NoteEntry, ReportEntry
 from popbandits.run._executor import Assignment, Done, Executor, Failed, Outcome, Session, Task
 from popbandits.run._failpoints import failpoint
 from popbandits.run._keeper import Keeper
@@ -53,7 +54,9 @@ class Controller:
         session = executor.open(assignment)
         try:
             begun = bool(self.population.events)
-            self._decided(self.population.overdue() if begun else self.population.start())
+            with self._asking():
+                decision = self.population.overdue() if begun else self.population.start()
+            self._decided(decision)
             self._commit()
             for agent in self.population.training:
                 self._submit(session, agent)
@@ -88,8 +91,21 @@ class Controller:
     def _reported(self, entry: ReportEntry) -> None:
         self._add(entry)
         score = self._settings.inside(entry.score)
-        told = self.population.tell(entry.agent, score, interval=entry.interval, score_error=entry.score_error)
+        with self._asking():
+            told = self.population.tell(entry.agent, score, interval=entry.interval, score_error=entry.score_error)
         self._decided(told)
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Say what happened when a strategy raises. The reports are made durable, so that a resume asks it again."""
+        try:
+            yield
+        except Exception as error:
+            self._commit()
+            name, folder = type(self._settings.strategy).__name__, self._folder.parent
+            raise RunError(
+                f"the strategy {name} could not decide: {blame(error)}; nothing is lost: mend it, then resume {folder}"
+            ) from error
 
     def _report(self, outcome: Done) -> ReportEntry:
         task = outcome.task
@@ -103,9 +119,8 @@ class Controller:
         failpoint("published")
         self._failing.discard(task.agent)
         known = outcome.metrics.get("score_error") if math.isfinite(outcome.score) else None
-        return ReportEntry(
-            task.agent, task.interval, outcome.score, known, task.save, outcome.metrics, task.attempt, outcome.seconds
-        )
+        details = Details(outcome.metrics, task.attempt, outcome.seconds)
+        return ReportEntry(task.agent, task.interval, outcome.score, known, task.save, details)
 
     def _failure(self, outcome: Failed) -> None:
         """Log a failure. An agent out of attempts is given up, unless all are: then it is not the agent's fault.
@@ -126,7 +141,8 @@ class Controller:
             self._add(FailureEntry(*told))
         if task.attempt <= self._settings.retries or outcome.kind == "checkpoint":
             return
-        lost = ReportEntry(task.agent, task.interval, math.nan, checkpoint=task.load, attempt=task.attempt)
+        details = Details(attempt=task.attempt)
+        lost = ReportEntry(task.agent, task.interval, math.nan, checkpoint=task.load, details=details)
         self._held_back[task.agent] = lost
         self._failing.add(task.agent)
         if self._held_back.keys() < self.population.training.keys():

@@ -5,11 +5,12 @@ Everything here is in the user's sense of the score, as in the log.
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any
+from copy import copy
+from dataclasses import dataclass, field
 
+from popbandits._types import Hparams
 from popbandits.population import Event, Report, Stop
-from popbandits.run._entries import DecisionEntry, Entry, FailureEntry, ReportEntry
+from popbandits.run._entries import DecisionEntry, Details, Entry, FailureEntry, ReportEntry
 from popbandits.run._settings import Settings
 
 
@@ -25,7 +26,7 @@ class AgentState:
         hparams, copied, load: what it trains or last trained with, whose weights it took over for that (None for its
             own), and the checkpoint it begins with.
         attempts: how often its present interval has failed.
-        seconds: how long its last interval took.
+        details: of its last report.
         checkpoint: the weights of its last report.
         state: "waiting", "training", "again" (after a failure) or "done".
     """
@@ -36,11 +37,11 @@ class AgentState:
     score_error: float | None = None
     score_before: float | None = None
     change: float | None = None
-    hparams: dict[str, Any] = field(default_factory=dict)
+    hparams: Hparams = field(default_factory=dict)
     copied: int | None = None
     load: str | None = None
     attempts: int = 0
-    seconds: float | None = None
+    details: Details | None = None
     checkpoint: str | None = None
     state: str = "waiting"
 
@@ -89,19 +90,19 @@ class RunState:
                 agent.state = "done"
                 continue
             source = action.source
-            agent.state, agent.hparams = "training", dict(action.hparams)
+            agent.state, agent.hparams = "training", action.hparams
             agent.score_before = None if source is None else self.agents[source].score
             agent.copied = source if source != agent.agent else None
 
     def _reported(self, entry: ReportEntry) -> None:
         agent = self.agents[entry.agent]
         self.reports += 1
-        agent.interval, agent.state, agent.seconds = entry.interval, "waiting", sum(entry.seconds)
+        agent.interval, agent.state, agent.details = entry.interval, "waiting", entry.details
         agent.change = None if agent.score_before is None else entry.score - agent.score_before
         agent.score, agent.score_error, agent.checkpoint = entry.score, entry.score_error, entry.checkpoint
         best = None if self.best is None else self.best.score
         if math.isfinite(entry.score) and (best is None or self.settings.inside(entry.score - best) > 0):
-            self.best = replace(agent)
+            self.best = copy(agent)
 
 
 def events(settings: Settings, entries: Iterable[Entry]) -> Iterator[Event]:

@@ -22,6 +22,26 @@ def random_hparams(view: View, agent: int, interval: int) -> Hparams:
     return view.space.sample(generator(view.seed, "hparams", interval, agent))
 
 
+def near(view: View, donor: int, agent: int, spread: float) -> Hparams:
+    """Draw hparams near those that a donor last trained with.
+
+    Args:
+        view: of the population.
+        donor: whose hparams to begin with.
+        agent: for whom; it must have reported.
+        spread: the deviation of the move along each coordinate of the unit cube. What would leave the cube is reflected
+            at its side. A Choice, whose values have no order, is drawn anew with this probability.
+    """
+    rng = generator(view.seed, "near", next_interval(view, agent) - 1, agent)
+    point = view.history.points[view.last[donor]]
+    moved = np.abs(point + spread * rng.standard_normal(view.space.dim)) % 2.0
+    moved = np.where(moved > 1.0, 2.0 - moved, moved)
+    drawn = view.space.encode(view.space.sample(rng))
+    anew = rng.random(view.space.dim) < spread
+    choice = view.space.is_choice
+    return view.space.decode(np.where(choice, np.where(anew, drawn, point), moved))
+
+
 def next_interval(view: View, agent: int) -> int:
     """Return the number of the interval that an agent which has reported trains next."""
     return int(view.history.interval[view.last[agent]]) + 1

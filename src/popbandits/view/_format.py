@@ -1,5 +1,6 @@
 """Numbers and hparams, short enough for a column. Text of users reaches the terminal without control characters."""
 
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -33,7 +34,7 @@ def text(value: Any) -> str:
     return "".join(character for character in str(value).replace("\n", " ") if character.isprintable())
 
 
-def pairs(hparams: dict[str, Any], *, short: bool = False) -> str:
+def pairs(hparams: Mapping[str, Any], *, short: bool = False) -> str:
     """Return hparams as `name value` pairs; short, with the last part of each name alone.
 
     Examples:
@@ -44,7 +45,7 @@ def pairs(hparams: dict[str, Any], *, short: bool = False) -> str:
     return "  ".join(f"{text(name)} {_value(value)}" for name, value in named)
 
 
-def _flat(hparams: dict[str, Any], prefix: str) -> list[tuple[str, Any]]:
+def _flat(hparams: Mapping[str, Any], prefix: str) -> list[tuple[str, Any]]:
     out: list[tuple[str, Any]] = []
     for name, value in hparams.items():
         out += _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else [(f"{prefix}{name}", value)]
