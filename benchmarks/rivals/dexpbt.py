@@ -19,6 +19,7 @@ from popbandits.strategies import (
     Stop,
     Train,
     View,
+    finite_scores,
     generator,
     keep,
     next_interval,
@@ -49,8 +50,8 @@ class DexPBT:
         if spent(view, agent):
             return Stop(agent)
         done = next_interval(view, agent) - 1
-        scores = {a: float(view.history.score[row]) for a, row in enumerate(view.last) if row >= 0}
-        finite = sorted((a for a, score in scores.items() if math.isfinite(score)), key=lambda a: (scores[a], a))
+        scores = finite_scores(view)
+        finite = sorted(scores, key=lambda a: (scores[a], a))
         if not finite:
             return Train(agent, random_hparams(view, agent, done))
         rng = generator(view.seed, "dexpbt", done, agent)

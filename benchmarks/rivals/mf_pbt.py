@@ -7,7 +7,6 @@ takes its weights. Into a slower sub-population only weights migrate, and it kee
 hparams come too. With four agents there are two sub-populations of two, and the worst is the one that migrates.
 """
 
-import math
 from dataclasses import dataclass
 
 from popbandits.strategies import (
@@ -16,6 +15,7 @@ from popbandits.strategies import (
     Stop,
     Train,
     View,
+    finite_scores,
     generator,
     keep,
     near,
@@ -45,17 +45,16 @@ class MFPBT:
         done = next_interval(view, agent) - 1
         groups = 3 if view.size >= 6 else 2 if view.size >= 4 else 1
         own, period = agent % groups, self.factor ** (agent % groups)
-        score = {a: float(view.history.score[row]) for a, row in enumerate(view.last) if row >= 0}
-        finite = [a for a, value in score.items() if math.isfinite(value)]
-        if not finite:
+        score = finite_scores(view)
+        if not score:
             return Train(agent, random_hparams(view, agent, done))
-        mine = sorted((a for a in finite if a % groups == own), key=lambda a: (score[a], a))
-        if agent not in finite:
-            donor = max(finite, key=lambda a: (score[a], -a))
+        mine = sorted((a for a in score if a % groups == own), key=lambda a: (score[a], a))
+        if agent not in score:
+            donor = max(score, key=lambda a: (score[a], -a))
             return Train(agent, near(view, donor, agent, self.spread), donor)
         if done % period != 0 or len(mine) < 2:
             return keep(view, agent)
-        leader = max(finite, key=lambda a: (score[a], -a))
+        leader = max(score, key=lambda a: (score[a], -a))
         migrant = mine[1] if len(mine) > 2 else mine[0]
         if agent == migrant and leader % groups != own:
             faster = self.factor ** (leader % groups) > period  # the leader is slower than this agent

@@ -22,6 +22,12 @@ def random_hparams(view: View, agent: int, interval: int) -> Hparams:
     return view.space.sample(generator(view.seed, "hparams", interval, agent))
 
 
+def finite_scores(view: View) -> dict[int, float]:
+    """Return the latest score of every agent that has reported one, without those that are nan or infinite."""
+    scores = {agent: float(view.history.score[row]) for agent, row in enumerate(view.last) if row >= 0}
+    return {agent: score for agent, score in scores.items() if np.isfinite(score)}
+
+
 def near(view: View, donor: int, agent: int, spread: float) -> Hparams:
     """Draw hparams near those that a donor last trained with.
 
