@@ -169,14 +169,13 @@ class Controller:
 
     def _submit(self, session: Session, agent: int) -> None:
         job = self.population.training[agent]
-        known = self._state.agents[agent]
-        attempt = known.attempts + 1
+        attempt = self._state.agents[agent].attempts + 1
         seed = int(generator(self._settings.seed, "weights", job.interval, agent).integers(2**31))
         name = f"agent-{agent:04d}-interval-{job.interval:06d}-{attempt}"
         reseed = None
         if job.source not in (None, agent):  # a copy must not draw the numbers that its donor draws
             reseed = int(generator(self._settings.seed, "copy", job.interval, agent).integers(2**31))
-        task = Task(agent, job.interval, attempt, job.hparams, known.load, name, seed, reseed)
+        task = Task(agent, job.interval, attempt, job.hparams, self._state.loads.get(agent), name, seed, reseed)
         self._tasks[agent] = task
         session.submit(task)
 

@@ -23,8 +23,7 @@ class AgentState:
         interval: the last one it reported or failed in.
         score, score_error: of its last report.
         score_before, change: the score its weights began that interval with, and what the report added to it.
-        hparams, copied, load: what it trains or last trained with, whose weights it took over for that (None for its
-            own), and the checkpoint it begins with.
+        hparams, copied: what it trains or last trained with, and whose weights it took over for that; None for its own.
         attempts: how often its present interval has failed.
         details: of its last report.
         checkpoint: the weights of its last report.
@@ -39,7 +38,6 @@ class AgentState:
     change: float | None = None
     hparams: Hparams = field(default_factory=dict)
     copied: int | None = None
-    load: str | None = None
     attempts: int = 0
     details: Details | None = None
     checkpoint: str | None = None
@@ -57,6 +55,8 @@ class RunState:
     def __init__(self, settings: Settings, entries: Iterable[Entry] = ()) -> None:
         self.settings = settings
         self.agents = [AgentState(agent) for agent in range(settings.size)]
+        self.loads: dict[int, str | None] = {}
+        """The checkpoint that each agent was told to begin with."""
         self.reports = 0
         self.failures = 0
         self.best: AgentState | None = None
@@ -72,20 +72,21 @@ class RunState:
             agent = self.agents[entry.agent]
             agent.interval, agent.attempts, agent.state = entry.interval, entry.attempt, "again"
             if entry.damaged is not None:
-                agent.load = entry.load
+                self.loads[entry.agent] = entry.load
             self.failures += 1
         elif isinstance(entry, ReportEntry):
             self._reported(entry)
 
     @property
     def loading(self) -> set[str]:
-        """The checkpoints that agents were told to begin with."""
-        return {agent.load for agent in self.agents if agent.load is not None}
+        """Those checkpoints, each once."""
+        return {name for name in self.loads.values() if name is not None}
 
     def _decided(self, entry: DecisionEntry) -> None:
         for action in entry.decision:
             agent = self.agents[action.agent]
-            agent.attempts, agent.load = 0, entry.loads.get(action.agent)
+            agent.attempts = 0
+            self.loads[action.agent] = entry.loads.get(action.agent)
             if isinstance(action, Stop):
                 agent.state = "done"
                 continue

@@ -63,7 +63,7 @@ def _checkpoints(folder: Path, settings: Settings, entries: list[Entry]) -> Iter
         yield Finding(True, f"{len(names)} checkpoints, all hashes hold")
     state = RunState(settings, entries)
     needed = [agent.checkpoint for agent in state.agents]
-    needed += [agent.load for agent in state.agents if agent.state in ("training", "again")]
+    needed += [state.loads.get(agent.agent) for agent in state.agents if agent.state in ("training", "again")]
     missing = [name for name in needed if name is not None and name not in names]
     if state.best is not None and Run(folder).best.checkpoint is None:
         missing.append("the checkpoint of the best report")
