@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ RESULTS, RUNS = Path("results"), Path("runs/paper")
 LOWEST = 19
 _LOOK, _PATIENCE = 5.0, 180.0  # seconds between two looks at a job, and for which it may stand still
 _STUCK = -1000
+_TRIES = 3  # of a job that stands still
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
@@ -165,6 +167,7 @@ class Crew:
         self._stopping = threading.Event()
         self._processes: set[subprocess.Popen[bytes]] = set()
         self._tried: set[str] = set()
+        self._stuck: Counter[str] = Counter()
         self._guard, self._starting = threading.Lock(), threading.RLock()  # a signal may come while one is starting
 
     def run(self) -> None:
@@ -240,6 +243,8 @@ class Crew:
             with self._starting:
                 self._processes.discard(process)
         if code == _STUCK:
+            self._stuck[job.name] += 1
+        if code == _STUCK and self._stuck[job.name] < _TRIES:
             self._tried.discard(job.name)  # what it has written stays; the next worker goes on from there
         lines = notes.read_text().strip().splitlines()
         said = lines[-1] if lines else ""

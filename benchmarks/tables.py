@@ -56,10 +56,13 @@ def studied(*names: str) -> Iterator[str]:
 
 def versions() -> Iterator[str]:
     """Yield what `make test-versions` found."""
+    file = ROOT / "results" / "versions.json"
+    if not file.exists():
+        yield "There are no results yet; `make test-versions` makes them."
+        return
     yield "| Python | numpy | scipy | core tests |"
     yield "|---|---|---|---|"
-    file = ROOT / "results" / "versions.json"
-    for row in json.loads(file.read_text()) if file.exists() else []:
+    for row in json.loads(file.read_text()):
         yield f"| {row['python']} | {row['numpy']} | {row['scipy']} | {row['tests']} |"
 
 

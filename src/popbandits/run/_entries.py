@@ -14,6 +14,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from popbandits._errors import RunError
 from popbandits.population import Decision, Stop
 
 
@@ -52,28 +53,43 @@ class Details:
         details._known, details._text = None, text
         return details
 
-    @property
-    def known(self) -> tuple[Mapping[str, float], int, Seconds]:
-        """The metrics, the attempt and the seconds."""
+    def _parsed(self) -> tuple[Mapping[str, float], int, Seconds]:
         if self._known is None:
-            body = json.loads(self._text)
-            self._known = (body["metrics"], body["attempt"], Seconds(*body["seconds"]))
+            try:
+                body = json.loads(self._text)
+                self._known = (body["metrics"], body["attempt"], Seconds(*body["seconds"]))
+            except (ValueError, KeyError, TypeError) as error:
+                raise RunError(f"the log is damaged: a report's details cannot be read: {error!r}") from error
         return self._known
+
+    @property
+    def metrics(self) -> Mapping[str, float]:
+        """Every number that `step` returned."""
+        return self._parsed()[0]
+
+    @property
+    def attempt(self) -> int:
+        """The how-manieth try of the interval it was, from 1."""
+        return self._parsed()[1]
+
+    @property
+    def seconds(self) -> Seconds:
+        """How long it took."""
+        return self._parsed()[2]
 
     @property
     def text(self) -> str:
         """The details as JSON."""
-        metrics, attempt, seconds = self.known
-        return json.dumps({"attempt": attempt, "metrics": dict(metrics), "seconds": seconds})
+        return json.dumps({"attempt": self.attempt, "metrics": dict(self.metrics), "seconds": self.seconds})
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Details) and self.known == other.known
+        return isinstance(other, Details) and self._parsed() == other._parsed()
 
     def __hash__(self) -> int:
         return hash(self.text)
 
     def __repr__(self) -> str:
-        return f"Details{self.known}"
+        return f"Details{self._parsed()}"
 
 
 class ReportEntry(NamedTuple):
@@ -100,17 +116,17 @@ class ReportEntry(NamedTuple):
     @property
     def metrics(self) -> Mapping[str, float]:
         """Every number that `step` returned."""
-        return self.details.known[0]
+        return self.details.metrics
 
     @property
     def attempt(self) -> int:
         """The how-manieth try of the interval it was, from 1."""
-        return self.details.known[1]
+        return self.details.attempt
 
     @property
     def seconds(self) -> Seconds:
         """How long it took."""
-        return self.details.known[2]
+        return self.details.seconds
 
 
 class DecisionEntry(NamedTuple):
@@ -208,7 +224,7 @@ def from_row(row: tuple[Any, ...]) -> Entry:
         value = math.nan if score is None else score
         details, error = Details.of_text(text), None
         if '"score_error"' in text and math.isfinite(value):
-            error = details.known[0].get("score_error")
+            error = details.metrics.get("score_error")
         return ReportEntry(agent, interval, value, error, checkpoint, details, seq, when)
     body: dict[str, Any] = json.loads(text)
     try:

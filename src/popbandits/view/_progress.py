@@ -165,7 +165,7 @@ def _row(agent: AgentState, room: int) -> dict[str, str]:
         "±": "" if agent.score_error is None else f"{agent.score_error:.2g}",
         "change": "" if agent.change is None else f"{agent.change:+.3g}",
         "from": "" if agent.copied is None else str(agent.copied),
-        "time": "" if agent.details is None else _duration(sum(agent.details.known[2])),
+        "time": "" if agent.details is None else _duration(sum(agent.details.seconds)),
         "state": agent.state,
         "hparams": escape(hparams if len(hparams) <= room else hparams[: room - 1] + "…"),
     }
