@@ -8,7 +8,6 @@ from typing import Any
 
 import popbandits as pb
 from benchmarks._ceilings import Ceiling, read_ceiling
-from benchmarks._dice import DicePB2
 from benchmarks._lockstep import Compiled, Judged, train_all
 from benchmarks._one_by_one import train_one
 from popbandits._errors import OptionError
@@ -143,7 +142,7 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "asha": pb.ASHA,
     "pbt": pb.PBT,
     "uniform": lambda: pb.PBT(resample_probability=1.0),
-    "dice": DicePB2,
+    "dice": lambda: pb.PB2(window=0),
     "pb2-paper": pb.PB2.paper,
     "pb2": pb.PB2,
 }

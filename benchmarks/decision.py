@@ -20,7 +20,7 @@ from benchmarks._speed import keep
 from popbandits.gp import Kernel, fit
 from popbandits.gp._linalg import cholesky, inverse_lower
 from popbandits.population import Population, View
-from popbandits.strategies._evidence import evidence_of
+from popbandits.strategies._levels import levels_of
 
 
 def seconds(prepare: Callable[[], Any], act: Callable[[Any], Any], repeats: int) -> float:
@@ -66,7 +66,7 @@ def rays(rows: int, repeats: int) -> float:
 
 def against_ray(quick: bool) -> None:
     """Print the time for one agent chosen, ours and Ray's."""
-    print(f"\none agent chosen, d = {DIM}, 8 agents of which 2 copy, 2 more scout: whole decision / 2 against Ray's")
+    print(f"\none agent chosen, d = {DIM}, 8 agents of which 2 copy: whole decision / 2 against Ray's")
     print(f"{'rows':>6} {'popbandits':>12} {'Ray':>12} {'ratio':>8}")
     ours(80, repeats=2)
     for rows, repeats in ((80, 15), (304, 7), (1000, 5)):
@@ -94,10 +94,10 @@ def growth() -> None:
 def fit_cost() -> None:
     """Print the fit at n = 1,000 in units of one Cholesky factorisation plus inverse."""
     view = view_of(population_with_past(pb.PB2(), size=8, rows=1000))
-    evidence = evidence_of(view, 1000, centred=True)
-    kernel = Kernel((False,) * DIM, lineage=True)
+    evidence = levels_of(view, 1000, ending=False)
+    kernel = Kernel((False,) * DIM, carried=True)
     theta = fit(kernel, evidence.rows, evidence.y)
-    K = kernel.observed(theta, evidence.rows, evidence.rows)
+    K = kernel.observed(theta, evidence.rows)
 
     def factor(matrix: Any) -> None:
         L = cholesky(matrix)

@@ -3,6 +3,7 @@
     python -m benchmarks.real scan [TASK …]                  where good hparams are
     python -m benchmarks.real ceilings [TASK …]              what can be had: the best constant and the best line
     python -m benchmarks.real run [TASK …] [--methods a,b]   train what is missing; goes on where it stopped
+    python -m benchmarks.real choose [TASK …]                PB2 with a part left out, on seeds of their own
     python -m benchmarks.real show                           the tables of docs/real.md
     python -m benchmarks.real figure docs/real.svg           curves and ranking
 
@@ -21,6 +22,7 @@ import time
 from pathlib import Path
 
 from benchmarks._ceilings import LEARNERS, Ceiling, has_ceiling, scan, search, write_ceiling
+from benchmarks._choosing import choose, show_choosing
 from benchmarks._real_cells import RealCell, read_cell, write_cell
 from benchmarks._real_figure import draw
 from benchmarks._real_show import show
@@ -66,7 +68,7 @@ def methods_of(task: str) -> list[str]:
 def main() -> None:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["scan", "ceilings", "run", "show", "figure"])
+    parser.add_argument("command", choices=["scan", "ceilings", "run", "choose", "show", "figure"])
     parser.add_argument("names", nargs="*", help=f"of {', '.join(TASKS)}, all by default; or the figure's file")
     parser.add_argument("--methods", help=f"of {', '.join(METHODS)}, or module:Class of a strategy; all by default")
     parser.add_argument("--seeds", type=int, help="of a cell, instead of the task's own")
@@ -81,6 +83,10 @@ def main() -> None:
     tasks = given.names or list(TASKS)
     if given.command == "show":
         print("\n".join(show()))
+        return
+    if given.command == "choose":
+        choose([task for task in tasks if TASKS[task].trainable is None])
+        print("\n".join(show_choosing()))
         return
     for task in tasks:
         if given.command == "scan":

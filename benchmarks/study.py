@@ -1,4 +1,4 @@
-"""The study behind PB2's defaults: each ingredient alone and together, on problems with a known optimum.
+"""The study behind PB2's defaults: strategies and their options on problems with a known optimum.
 
     python -m benchmarks.study run [TABLE …] [--seeds N] [--workers N]     resumable; skips what has its seeds
     python -m benchmarks.study show                                        the tables of docs/study.md
@@ -47,24 +47,6 @@ def _ray() -> Strategy:
     return RayPB2()
 
 
-def _dice() -> Strategy:
-    from benchmarks._dice import DicePB2
-
-    return DicePB2()
-
-
-def _calm() -> Strategy:
-    from benchmarks._calm import CalmPB2
-
-    return CalmPB2()
-
-
-def _exp3() -> Strategy:
-    from benchmarks._exp3 import MixPB2
-
-    return MixPB2()
-
-
 def _digits(optimiser: str, seed: int) -> Problem:
     return Digits((optimiser,), seed)
 
@@ -75,24 +57,15 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "pbt": pb.PBT,
     "pbt-2017": lambda: pb.PBT(resample_probability=0.0),
     "uniform": lambda: pb.PBT(resample_probability=1.0),
-    "dice": _dice,  # PB2's own copies, hparams drawn uniformly
+    "dice": lambda: pb.PB2(window=0),  # PB2's own copies, neighbours drawn at random
     "paper": pb.PB2.paper,
     "pb2": pb.PB2,
-    "paper + lineage noise": lambda: pb.PB2.paper(lineage_noise=True),
-    "paper + region": lambda: pb.PB2.paper(trust_region=True),
-    "paper + fading gains": lambda: pb.PB2.paper(fading_gains=True),
-    "paper + middle": lambda: pb.PB2.paper(explore="middle"),
-    "paper + beta 9": lambda: pb.PB2.paper(beta=9.0),
-    "pb2 - lineage noise": lambda: pb.PB2(lineage_noise=False),
-    "pb2 - region": lambda: pb.PB2(trust_region=False),
-    "pb2 - fading gains": lambda: pb.PB2(fading_gains=False),
-    "pb2 - surprise": _calm,
-    "pb2 - middle": lambda: pb.PB2(explore="copied"),
-    "pb2 - beta 9": lambda: pb.PB2(beta="paper"),
-    "pb2 + common effect": lambda: pb.PB2(common_effect=True),
-    "pb2, all explore": lambda: pb.PB2(explore="all"),
-    "pb2, omega 0": lambda: pb.PB2(omega=0.0),
-    "pb2, TV.EXP3.M": _exp3,
+    "pb2, patience 1": lambda: pb.PB2(patience=1),
+    "pb2, patience 4": lambda: pb.PB2(patience=4),
+    "pb2, spread 0.3": lambda: pb.PB2(spread=0.3),
+    "paper, all explore": lambda: pb.PB2.paper(explore="all"),
+    "paper, beta 9": lambda: pb.PB2.paper(beta=9.0),
+    "paper, omega 0": lambda: pb.PB2.paper(omega=0.0),
     "ray": _ray,
 }
 
@@ -123,7 +96,7 @@ _SGD = ["ill-conditioned", "held-out-flatter", "held-out-noisier"]
 _BASELINES = ["random", "pbt", "pbt-2017", "uniform", "dice"]
 _ABLATED = ["peak-3d", "peak-jumps", "noisy-sgd", "gp-unlearnable", "peak-6d"]
 _SIZED = ["peak-3d", "peak-jumps", "noisy-sgd"]
-_VARIANTS = [name for name in STRATEGIES if name.startswith(("paper", "pb2")) and "EXP3" not in name]
+_VARIANTS = [name for name in STRATEGIES if name.startswith(("paper", "pb2"))]
 
 
 @dataclass(frozen=True)
@@ -160,17 +133,12 @@ TABLES: dict[str, Table] = {
         6,
     ),
     "eight": Table("8 agents", [*_BASELINES, "paper", "pb2"], list(FAMILIES), 8),
-    "ablation": Table(
-        "Each ingredient alone and left out, 4 agents", ["uniform", *_VARIANTS], _ABLATED, 4, paired=True
-    ),
+    "options": Table("Options, 4 agents", ["uniform", *_VARIANTS], _ABLATED, 4, paired=True),
     "parameters": Table(
         "Dimensions, drift and noise, 4 agents",
         ["pbt", "uniform", "paper", "pb2"],
         ["peak-1d", "peak-2d", "peak-10d", "peak-fast", "peak-no-noise"],
         4,
-    ),
-    "categories": Table(
-        "A bandit of its own for categories, 4 agents", ["uniform", "pb2", "pb2, TV.EXP3.M"], ["mixed"], 4
     ),
     "optimiser": Table(
         "The optimiser as a Choice, or one alone, 4 agents",

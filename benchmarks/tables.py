@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks import _real_show, _speed, study
+from benchmarks import _choosing, _real_show, _speed, study
 from popbandits.paper import METHODS, Row, draw, read_results, rows
 
 ROOT = Path(__file__).parent.parent
@@ -75,6 +75,7 @@ GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "versions": versions,
     "real": _real_show.show,
     "real-together": _real_show.together,
+    "choosing": _choosing.show_choosing,
     "bite": lambda: studied("bite", "bite-eight", "quadratics", "quadratics-eight"),
     "study": _everything,
     "table1": lambda: paper_table("table1"),

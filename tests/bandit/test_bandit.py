@@ -72,7 +72,7 @@ def test_the_maximiser_stays_in_its_box_and_tries_every_choice() -> None:
     n = 30
     u = space.snap(rng.random((n, 3)))
     y = np.where(u[:, 1] == 1.0, 2.0, -1.0) - (u[:, 2] - 0.75) ** 2
-    rows = Rows(u, np.ones(n), np.arange(n), np.full(n, -1))
+    rows = Rows.plain(u, np.ones(n))
     posterior = Posterior.given(Kernel(is_choice), Theta(1.0, (0.5, 0.5), 0.01, 0.01), rows, y)
     assert posterior is not None
     box = Box(2.0, np.array([0.2, 0.0, 0.0]), np.array([0.3, 0.0, 1.0]), np.zeros((1, 3)))
@@ -93,7 +93,7 @@ def test_a_batch_spreads_out_where_one_point_would_be_chosen_again() -> None:
 
 
 def test_a_space_without_coordinates_has_one_point() -> None:
-    rows = Rows(np.zeros((2, 0)), np.ones(2), np.arange(2), np.full(2, -1))
+    rows = Rows.plain(np.zeros((2, 0)), np.ones(2))
     posterior = Posterior.given(Kernel(()), Theta(1.0, (), 0.1, 0.1), rows, np.zeros(2))
     assert posterior is not None
     assert _maximise(posterior, UpperConfidenceBound(1.0), 0, np.random.default_rng(0)).shape == (0,)
@@ -115,7 +115,7 @@ def _maximise(posterior: Posterior, acquisition: Acquisition, dim: int, rng: np.
 
 def _request(seed: int) -> Request:
     box = Box(6.0, np.zeros(2), np.ones(2), np.zeros((0, 2)))
-    return Request(box, before=19, acquisition=UpperConfidenceBound(2.0), rng=np.random.default_rng(seed))
+    return Request(box, acquisition=UpperConfidenceBound(2.0), rng=np.random.default_rng(seed))
 
 
 def _as_is(u: Floats) -> Floats:

@@ -27,11 +27,11 @@ def test_out_of_step_every_report_brings_that_agents_action() -> None:
         assert [action.agent for action in trained(population.tell(agent, agent / 10))] == [agent]
 
 
-def test_the_first_actions_are_fresh_and_the_same_for_every_strategy() -> None:
-    first = make(pb.PB2(), seed=7).start()
+def test_the_first_actions_are_fresh_and_the_same_for_strategies_that_draw_them() -> None:
+    first = make(pb.PB2.paper(), seed=7).start()
     assert all(isinstance(action, pb.Train) and action.source is None for action in first)
     assert make(pb.PBT(), seed=7).start() == first == make(pb.RandomSearch(), seed=7).start()
-    assert make(pb.PB2(), seed=8).start() != first
+    assert make(pb.PB2.paper(), seed=8).start() != first
 
 
 def test_the_improvement_after_a_copy_counts_from_the_donors_score() -> None:
@@ -50,7 +50,7 @@ def test_the_improvement_after_a_copy_counts_from_the_donors_score() -> None:
 
 
 def test_out_of_step_a_slow_agent_that_copies_is_as_old_as_its_donor() -> None:
-    population = pb.Population({"x": (0.0, 1.0)}, pb.PB2(), size=2, intervals=20, sync=False)
+    population = pb.Population({"x": (0.0, 1.0)}, pb.PB2.paper(), size=2, intervals=20, sync=False)
     population.start()
     for interval in range(1, 16):
         population.tell(0, float(interval))

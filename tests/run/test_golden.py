@@ -63,3 +63,13 @@ def test_an_unfinished_one_is_resumed_to_its_end(golden: Path) -> None:
     assert run.finished
     assert len(run.history) == 32
     assert [finding.text for finding in verify(golden) if not finding.ok] == []
+
+
+@pytest.mark.parametrize("golden", ["former"], indirect=True)
+def test_one_whose_strategy_is_no_more_can_be_looked_at_but_not_resumed(golden: Path) -> None:
+    run = pb.load(golden)
+    assert len(run.history) == 18
+    assert run.best.score == np.nanmax(run.history.score)
+    with pytest.raises(pb.OptionError, match="begun with an earlier pb2"):
+        pb.resume(golden, executor=pb.Inline())
+    assert len(pb.load(golden).history) == 18, "nothing is lost by trying"

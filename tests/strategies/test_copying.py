@@ -1,6 +1,5 @@
 import math
 from collections import Counter
-from typing import Any
 
 import pytest
 
@@ -9,7 +8,7 @@ from popbandits.population import Population
 from tests.drive import make, trained
 
 
-def after(scores: list[float], strategy: pb.PBT | pb.PB2 | None = None, seed: int = 0) -> list[int | None]:
+def after(scores: list[float], strategy: pb.PBT | None = None, seed: int = 0) -> list[int | None]:
     """Whose weights each agent trains after one interval with these scores."""
     population = make(strategy or pb.PBT(), len(scores), 9, seed=seed)
     population.start()
@@ -151,50 +150,6 @@ class TestBayesOpt:
             assert population.best is not None
             errors.append(-population.best.score)
         assert sorted(errors)[2] < 0.01
-
-
-def scouting(apart: float, gain: float) -> list[tuple[set[int], set[int], list[Any]]]:
-    """For each decision of eight agents: who copied, who moved on with its own weights, and the hparams of 2 and 3.
-
-    Agents 0 and 1 are the worst, 6 and 7 the best; two in succession are so far apart, and all gain as much.
-    """
-    pop = pb.Population({"x": (0.0, 1.0), "y": (0.0, 1.0)}, strategy=pb.PB2(), size=8, intervals=8, seed=0)
-    actions, seen = pop.start().trained, []
-    while actions:
-        used = {action.agent: action.hparams for action in actions}
-        interval = pop.training[0].interval
-        actions = tuple(a for agent in range(8) for a in trained(pop.tell(agent, gain * interval + apart * agent)))
-        copied = {action.agent for action in actions if action.source != action.agent}
-        assert {action.source for action in actions if action.agent in copied} <= {6, 7}
-        moved = {a.agent for a in actions if a.source == a.agent and a.hparams != used[a.agent]}
-        seen.append((copied, moved, [action.hparams for action in actions if action.agent in (2, 3)]))
-    return seen[:-1]
-
-
-def test_the_worse_half_of_the_middle_scouts_the_whole_space_with_its_own_weights() -> None:
-    seen = scouting(apart=0.1, gain=10.0)
-    assert all((copied, moved) == ({0, 1}, {2, 3}) for copied, moved, _ in seen)
-    scouted = [hparams["x"] for _, _, both in seen for hparams in both]
-    assert len(scouted) == 2 * 7
-    assert max(scouted) - min(scouted) > 0.5
-
-
-def test_a_scout_that_is_further_behind_than_a_good_interval_gains_copies_too() -> None:
-    seen = scouting(apart=100.0, gain=1.0)
-    assert seen[0][:2] == ({0, 1}, {2, 3}), "nothing is known yet of what an interval gains"
-    assert all((copied, moved) == ({0, 1, 2, 3}, set()) for copied, moved, _ in seen[1:])
-
-
-def test_of_three_the_one_in_between_goes_on() -> None:
-    assert after([1.0, 2.0, 3.0], pb.PB2()) == [2, 1, 2]
-    population = make(pb.PB2(), 3, 9)
-    first = population.start()
-    second = [action for agent in range(3) for action in trained(population.tell(agent, float(agent)))]
-    assert [a.hparams == b.hparams for a, b in zip(first.trained, second, strict=True)] == [False, True, True]
-
-
-def test_where_nobody_is_replaced_nobody_scouts() -> None:
-    assert after([1.0, 2.0, 3.0, 4.0], pb.PB2(quantile=0.0)) == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("replaced", [math.nan, 0.5])

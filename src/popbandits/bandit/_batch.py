@@ -8,7 +8,7 @@ import numpy as np
 from popbandits._types import Floats
 from popbandits.bandit._acquisition import Acquisition
 from popbandits.bandit._maximise import Box, Snap, maximise, refreshed, sweep_box
-from popbandits.gp import Posterior
+from popbandits.gp import Posterior, Rows
 
 
 @dataclass(frozen=True)
@@ -17,13 +17,11 @@ class Request:
 
     Args:
         box: where to search, for which interval.
-        before: the id of the score it will begin with (see `Rows`).
         acquisition: what a belief is worth.
         rng: draws the sweep.
     """
 
     box: Box
-    before: int
     acquisition: Acquisition
     rng: np.random.Generator
 
@@ -48,5 +46,5 @@ def choose_batch(posterior: Posterior, requests: Sequence[Request], snap: Snap) 
         for i in group:
             sweep = refreshed(sweep, posterior, box.t) if i != group[0] else sweep
             chosen[i] = maximise(posterior, requests[i].acquisition, box, sweep, snap)
-            posterior = posterior.while_training(posterior.rows.another(chosen[i], box.t, requests[i].before))
+            posterior = posterior.while_training(Rows.plain(chosen[i][None, :], np.array([box.t])))
     return np.array([chosen[i] for i in range(len(requests))])

@@ -94,7 +94,7 @@ def maximise(posterior: Posterior, acquisition: Acquisition, box: Box, sweep: Sw
         return np.zeros(0)
     choice = np.array(posterior.kernel.is_choice, dtype=bool)
     lower, upper = _freed(box, choice)
-    worth = acquisition(sweep.mean, posterior.deviation(sweep.halves, box.t))
+    worth = acquisition(sweep.mean, posterior.deviation(sweep.halves))
     top = sweep.points[np.argsort(-worth, kind="stable")[: 4 * _CLIMBERS]]
     starts = _apart(top, 0.02 * (upper - lower), _CLIMBERS)
     climbed = _climb(posterior.near(starts, box.t, _CLIMB_ROWS), acquisition, box.t, starts, lower, upper)

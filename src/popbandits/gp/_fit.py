@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from popbandits._types import Floats
-from popbandits.gp._kernel import FADED, Kernel, Theta, amplitude, blend
+from popbandits.gp._kernel import Kernel, Theta, blend
 from popbandits.gp._linalg import cholesky, inverse_lower, solve_lower
-from popbandits.gp._noise import noise_pattern
 from popbandits.gp._parameters import Priors, in_order, pack, unpack, where
 from popbandits.gp._rows import Rows
 
@@ -34,7 +33,7 @@ def fit(kernel: Kernel, rows: Rows, y: Floats, *, start: Theta | None = None, pr
     Args:
         kernel: which parts there are to learn.
         rows: n rows, in any order.
-        y: their improvements, standardised, n.
+        y: what they observed, standardised, n.
         start: the parameters learned an interval ago, when there are any: a warm start beside the cold one.
         priors: see `Priors`.
 
@@ -42,7 +41,7 @@ def fit(kernel: Kernel, rows: Rows, y: Floats, *, start: Theta | None = None, pr
         The best of the starts. Without rows, the mean of the priors.
 
     Examples:
-        >>> rows = Rows(np.array([[0.1], [0.9]]), np.array([1.0, 1.0]), np.array([0, 1]), np.array([-1, -1]))
+        >>> rows = Rows(np.array([[0.1], [0.9]]), np.array([1.0, 1.0]), np.zeros(2), np.ones(2))
         >>> 0 < fit(Kernel((False,)), rows, np.array([1.0, -1.0])).omega < 1
         True
     """
@@ -84,6 +83,7 @@ class Likelihood:
     x: Floats = field(init=False)
     gaps: Floats = field(init=False)
     noise: Floats = field(init=False)
+    carried: Floats | None = field(init=False)
     agree: Floats | None = field(init=False)
     together: Floats | None = field(init=False)
 
@@ -94,7 +94,8 @@ class Likelihood:
         precomputed = {
             "x": np.ascontiguousarray(kernel.numeric(rows.u)),
             "gaps": gaps,
-            "noise": noise_pattern(rows, rows, lineage=kernel.lineage),
+            "noise": np.diag(rows.noisy),
+            "carried": np.outer(rows.before, rows.before) if kernel.carried else None,
             "agree": kernel.agreement(rows.u, rows.u) if choice else None,
             "together": (gaps == 0).astype(float) if kernel.common else None,
         }
@@ -110,8 +111,8 @@ class Likelihood:
         K += parts.signal
         if self.together is not None:
             K += theta.common * self.together
-        if parts.level is not None:
-            K += parts.level
+        if self.carried is not None:
+            K += self.carried
         K.flat[:: n + 1] += _JITTER * theta.signal
         L = cholesky(K)
         if L is None:
@@ -137,18 +138,13 @@ class Likelihood:
         k_x = np.column_stack([a, half_norms, ones]) @ np.column_stack([a, -ones, -half_norms]).T
         decay = np.multiply(self.gaps, -theta.rate)
         decay += math.log(theta.signal)
-        level = None
-        if self.kernel.fading:
-            size = amplitude(theta, self.rows.t)
-            decay += np.log(size)[:, None] + np.log(size)[None, :]
-            level = np.outer(size, size)
         if self.agree is None:
             k_x += decay
-            return _Parts(a, k_x, decay, np.exp(k_x, out=k_x), level)
+            return _Parts(a, k_x, decay, np.exp(k_x, out=k_x))
         np.exp(k_x, out=k_x)
         np.exp(decay, out=decay)
         signal = decay * (blend(theta.mix, k_x, self.agree) if self.kernel.n_numeric else self.agree)
-        return _Parts(a, k_x, decay, signal, level)
+        return _Parts(a, k_x, decay, signal)
 
     def _gradient(self, theta: Theta, parts: "_Parts", W: Floats) -> Floats:
         kernel, a = self.kernel, parts.a
@@ -171,10 +167,6 @@ class Likelihood:
             assert self.agree is not None
             change = parts.k_x * self.agree - 0.5 * (parts.k_x + self.agree)
             of["mix"] = 0.5 * theta.mix * (1.0 - theta.mix) * float(np.vdot(W * parts.decay, change))
-        if parts.level is not None:
-            G += W * parts.level
-            moving = np.where(np.abs(theta.fade * self.rows.t) < FADED, self.rows.t, 0.0)
-            of["fade"] = -0.5 * float((G.sum(axis=0) + G.sum(axis=1)) @ moving)
         return in_order(kernel, of)
 
     def _sum_share(self, theta: Theta) -> Floats | float:
@@ -193,14 +185,12 @@ class _Parts:
         k_x: the kernel over them; where there is no Choice, the same as signal.
         decay: s² times what time does to the signal; its logarithm where there is no Choice.
         signal: all of k.
-        level: the covariance of the level of gains, if there is one.
     """
 
     a: Floats
     k_x: Floats
     decay: Floats
     signal: Floats
-    level: Floats | None
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,24 @@
 """The kernel of section 4.1 of the paper, with Choice.
 
-k((t,x), (t',x')) = s² · k_h(x, x') · (1−ω)^{|t−t'|/2} · a(t) a(t')
+k((t,x), (t',x')) = s² · k_h(x, x') · (1−ω)^{|t−t'|/2}
 
     k_x = exp(−½ Σ_j (x_j − x'_j)² / ℓ_j²)            over numeric coordinates
     k_c = the share of Choice coordinates that agree   over Choice coordinates
     k_h = k_x, or k_c, or with both kinds (1−λ)(k_x + k_c)/2 + λ k_x k_c     (CoCaBO, scaled to k_h(x, x) = 1)
-    a   = exp(−κ t) when gains fade, else 1
 
-    s²  signal   variance of the improvement that hparams explain
+    s²  signal   variance of what hparams explain
     ℓ   lengthscales, one for each numeric coordinate, in units of the cube
     ω   omega    how fast the function forgets: 0 never (GP-UCB), 1 every interval is new
     λ   mix      product (1) or sum (0) of the two kinds
-    κ   fade     how fast gains fade from interval to interval; negative where they grow
 
-and the covariance of what is observed, y = h(t) + a(t) m + f_t(x) + noise:
+and the covariance of what is observed, y = h(t) + ρ b + f_t(x) + noise:
 
-    K = k + s_c² [t = t'] + a(t) a(t') + σ² N
+    K = k + s_c² [t = t'] + b b' + σ² w [same row]
 
     s_c² common  an effect shared by all agents in an interval
-    m ~ N(0, 1)  the level of gains, there when they fade
-    N            from _noise
+    b            the score that the interval began with, in the units of y; there when the kernel has `carried`
+    ρ ~ N(0, 1)  how much of that score is carried over
+    w            how many times the noise a row has, see `Rows`
 """
 
 import math
@@ -28,11 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from popbandits._types import Floats
-from popbandits.gp._noise import noise_pattern
 from popbandits.gp._rows import Rows
-
-FADED = 20.0
-"""The logarithm of a(t) is cut here, so that runs of thousands of intervals stay finite."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +40,6 @@ class Theta:
     noise: float
     common: float = 0.0
     mix: float = 0.5
-    fade: float = 0.0
 
     @property
     def rate(self) -> float:
@@ -60,16 +54,14 @@ class Kernel:
     Args:
         is_choice: for each coordinate of the cube, whether it belongs to a Choice.
         common: whether all agents share an effect in each interval.
-        lineage: whether the noise is that of scores, shared along the lineage, or independent in each row.
         omega: None to learn ω, or the value it is fixed at.
-        fading: whether gains fade with time, from a level that is learned; if not, improvements come in centred.
+        carried: whether what is observed are scores, of which a share is carried over from the score before.
     """
 
     is_choice: tuple[bool, ...]
     common: bool = False
-    lineage: bool = False
     omega: float | None = None
-    fading: bool = False
+    carried: bool = False
 
     @property
     def n_numeric(self) -> int:
@@ -104,13 +96,7 @@ class Kernel:
         gaps = np.abs(t[:, None] - np.atleast_1d(r)[None, :])
         decay = np.exp(-theta.rate * gaps) if theta.omega < 1 else (gaps == 0).astype(float)
         k *= theta.signal * decay
-        if self.fading:
-            k *= amplitude(theta, t)[:, None] * amplitude(theta, r)[None, :]
         return k
-
-    def variance(self, theta: Theta, t: float) -> float:
-        """Return k of a point with itself in interval t."""
-        return theta.signal * (float(amplitude(theta, t)[0]) ** 2 if self.fading else 1.0)
 
     def numeric_part(self, theta: Theta, u: Floats, v: Floats) -> Floats:
         """Return k_x, n x m."""
@@ -118,21 +104,20 @@ class Kernel:
         a, b = self.numeric(u) / scales, self.numeric(v) / scales
         return np.exp(-0.5 * squared_distances(a, b))
 
-    def observed(self, theta: Theta, a: Rows, b: Rows) -> Floats:
-        """Return the covariance of the improvements of two sets of rows, n x m."""
+    def shared(self, theta: Theta, a: Rows, b: Rows) -> Floats:
+        """Return the covariance of what two sets of different rows observe, n x m."""
         K = self.signal(theta, a.u, a.t, b.u, b.t)
         if self.common:
             K += theta.common * (a.t[:, None] == b.t[None, :])
-        if self.fading:
-            K += amplitude(theta, a.t)[:, None] * amplitude(theta, b.t)[None, :]
-        K += theta.noise * noise_pattern(a, b, lineage=self.lineage)
+        if self.carried:
+            K += np.outer(a.before, b.before)
         return K
 
-
-def amplitude(theta: Theta, t: Floats | float) -> Floats:
-    """Return a(t), the size of gains in interval t relative to the beginning, within numbers' reach. Length n."""
-    faded: Floats = np.exp(-np.clip(theta.fade * np.atleast_1d(t), -FADED, FADED))
-    return faded
+    def observed(self, theta: Theta, rows: Rows) -> Floats:
+        """Return the covariance of what a set of rows observes, n x n, with its noise."""
+        K = self.shared(theta, rows, rows)
+        K.flat[:: len(rows) + 1] += theta.noise * rows.noisy
+        return K
 
 
 def blend(mix: float, k_x: Floats, k_c: Floats) -> Floats:

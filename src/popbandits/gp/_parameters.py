@@ -3,9 +3,9 @@
 The parameters are learned as one vector z without units: those of the table that a kernel has, in its order, each as
 its transform makes it.
 
-    z = (log s², log ℓ_1 … log ℓ_d, log(−log(1−ω)), log σ², log s_c², logit λ, κ)
+    z = (log s², log ℓ_1 … log ℓ_d, log(−log(1−ω)), log σ², log s_c², logit λ)
 
-Improvements come in standardised, so the priors need no scale of their own.
+What is observed comes in standardised, so the priors need no scale of their own.
 """
 
 import math
@@ -30,7 +30,6 @@ class Transform(NamedTuple):
 
 _LOG = Transform(math.log, math.exp)
 _LOGIT = Transform(lambda p: math.log(p) - math.log1p(-p), lambda z: 1.0 / (1.0 + math.exp(-z)))
-_PLAIN = Transform(float, float)
 _FORGETTING = Transform(lambda omega: math.log(-math.log1p(-omega)), lambda z: min(_LARGEST, -math.expm1(-math.exp(z))))
 
 
@@ -55,7 +54,6 @@ TABLE = (
     Parameter("noise", _LOG, lambda _: 1),
     Parameter("common", _LOG, lambda kernel: kernel.common),
     Parameter("mix", _LOGIT, lambda kernel: kernel.mixed),
-    Parameter("fade", _PLAIN, lambda kernel: kernel.fading),
 )
 
 
@@ -72,7 +70,6 @@ class Priors:
     noise: tuple[float, float] = (math.log(0.3), 1.5)
     common: tuple[float, float] = (0.0, 1.5)
     mix: tuple[float, float] = (0.0, 1.0)
-    fade: tuple[float, float] = (0.0, 0.1)
 
     def vectors(self, kernel: Kernel) -> tuple[Floats, Floats]:
         """Return the means and deviations in the order of z."""

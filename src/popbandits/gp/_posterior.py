@@ -4,8 +4,9 @@
     deviation  given also every row still in training      σ_{t,b} of equation 7
 
 A row in training changes the deviation and not the mean, whatever its outcome will be, so it is conditioned on by one
-more row of the Cholesky factor: O(n²), parameters unchanged. f is the function of the hparams alone: neither the level
-of gains, nor the effect that all agents share in an interval, nor the noise is part of what is predicted.
+more row of the Cholesky factor: O(n²), parameters unchanged. f is the function of the hparams alone: neither the
+effect that all agents share in an interval, nor what is carried over from the score before, nor the noise is part of
+what is predicted.
 """
 
 from dataclasses import dataclass, replace
@@ -44,7 +45,7 @@ class Posterior:
     @staticmethod
     def given(kernel: Kernel, theta: Theta, rows: Rows, y: Floats) -> "Posterior | None":
         """Return the posterior after finished rows, or None when no jitter makes their covariance regular."""
-        K = kernel.observed(theta, rows, rows)
+        K = kernel.observed(theta, rows)
         L, jitter = jittered_cholesky(K)
         if L is None:
             return None
@@ -56,9 +57,9 @@ class Posterior:
         n, p = len(self.rows), len(pending)
         if p == 0:
             return self
-        cross = self.kernel.observed(self.theta, self.rows, pending)
+        cross = self.kernel.shared(self.theta, self.rows, pending)
         below = solve_lower(self.L, cross)
-        block = self.kernel.observed(self.theta, pending, pending) - below.T @ below
+        block = self.kernel.observed(self.theta, pending) - below.T @ below
         corner, _ = jittered_cholesky(block)
         if corner is None:
             return self
@@ -79,14 +80,14 @@ class Posterior:
             return self
         telling = np.sort(np.argsort(-self._cross(u, t).max(axis=1), kind="stable")[:most])
         rows = self.rows[telling]
-        L, jitter = jittered_cholesky(self.kernel.observed(self.theta, rows, rows))
+        L, jitter = jittered_cholesky(self.kernel.observed(self.theta, rows))
         return self if L is None else replace(self, L=L, jitter=jitter, subset=telling)
 
     def mean_and_deviation(self, u: Floats, t: float) -> tuple[Floats, Floats]:
         """Return the mean and the deviation of f at the points u (m x D) in interval t, each of length m."""
         k = self._cross(u, t)
         half = solve_lower(self.L, self._conditioned(k))
-        return k[: len(self.alpha)].T @ self.alpha, np.sqrt(self._variance(half, t))
+        return k[: len(self.alpha)].T @ self.alpha, np.sqrt(self._variance(half))
 
     def halves(self, u: Floats, t: float, known: Floats | None = None) -> Floats:
         """Return L⁻¹ k for the points u (m x D), (n + p) x m; their squares' sums are what the variance has lost.
@@ -102,9 +103,9 @@ class Posterior:
         k -= self.L[old:, :old] @ known
         return np.concatenate([known, solve_lower(self.L[old:, old:], k)])
 
-    def deviation(self, halves: Floats, t: float) -> Floats:
-        """Return the deviation of f in interval t at points from their halves, length m."""
-        return np.sqrt(self._variance(halves, t))
+    def deviation(self, halves: Floats) -> Floats:
+        """Return the deviation of f at points from their halves, length m."""
+        return np.sqrt(self._variance(halves))
 
     def covariance(self, u: Floats, t: float) -> Floats:
         """Return the covariance of f at the points u (m x D) in interval t, m x m."""
@@ -122,7 +123,7 @@ class Posterior:
         k = self._cross(u, t)
         half = solve_lower(self.L, self._conditioned(k))
         weights = solve_lower(self.L, half, transposed=True)
-        variance = self._variance(half, t)
+        variance = self._variance(half)
         deviation = np.sqrt(variance)
         mean = k[: len(self.alpha)].T @ self.alpha
         slope = self._sensitive(u, k)
@@ -141,13 +142,12 @@ class Posterior:
             full[:, numeric] = pull / squares
             grads.append(full)
         d_deviation = -grads[1] / deviation[:, None]
-        d_deviation[variance <= _FLOOR * self.kernel.variance(self.theta, t)] = 0.0
+        d_deviation[variance <= _FLOOR * self.theta.signal] = 0.0
         return mean, deviation, grads[0], d_deviation
 
-    def _variance(self, half: Floats, t: float) -> Floats:
+    def _variance(self, half: Floats) -> Floats:
         lost: Floats = np.einsum("ij,ij->j", half, half)
-        prior = self.kernel.variance(self.theta, t)
-        return np.maximum(prior - lost, _FLOOR * prior)
+        return np.maximum(self.theta.signal - lost, _FLOOR * self.theta.signal)
 
     def _conditioned(self, by_row: Floats) -> Floats:
         """Return the part of an array by row that belongs to the rows the deviation is conditioned on."""

@@ -1,4 +1,4 @@
-"""Improvements without units: scaled, if asked centred, and with tails that cannot lead the fit astray.
+"""Numbers without units: centred, scaled, and with tails that cannot lead the fit astray.
 
 Returns of RL agents have heavy tails: one agent that falls over, or one that solves the task, outweighs all the rest in
 a mean and a variance. Values further than five robust deviations from the median are pulled in to five.
@@ -11,15 +11,15 @@ from popbandits._types import Floats
 _REACH = 5.0
 
 
-def standardise(y: Floats, *, centred: bool = True) -> tuple[Floats, float]:
+def standardise(y: Floats) -> tuple[Floats, float]:
     """Return finite numbers with tails pulled in, and the unit they are in now.
 
     Args:
-        y: improvements, n.
-        centred: whether to bring them to mean 0 and deviation 1; if not, zero stays and the mean square is 1.
+        y: what was observed, n.
 
     Returns:
-        (y', unit), where y' · unit is y up to a constant and the tails. Constant numbers become zeros, unit 1.
+        (y', unit): y' has mean 0 and deviation 1, and y' · unit is y up to a constant and the tails. Constant numbers
+        become zeros, unit 1.
     """
     if len(y) == 0:
         return y.copy(), 1.0
@@ -30,7 +30,6 @@ def standardise(y: Floats, *, centred: bool = True) -> tuple[Floats, float]:
     with np.errstate(over="ignore", invalid="ignore"):
         off = tame - np.mean(tame)
         spread = float(np.std(tame))
-        unit = spread if centred else float(np.sqrt(np.mean(tame**2)))
-    if not np.isfinite(unit) or spread <= 1e-12 * max(1e-300, float(np.abs(tame).max())):
+    if not np.isfinite(spread) or spread <= 1e-12 * max(1e-300, float(np.abs(tame).max())):
         return np.zeros_like(y), 1.0
-    return (off if centred else tame) / unit, unit
+    return off / spread, spread

@@ -23,7 +23,7 @@ def block_length(kernel: Kernel, theta: Theta, rows: Rows, y: Floats) -> int:
     Args:
         kernel, theta: the GP, fitted.
         rows: n rows ordered newest first.
-        y: their improvements, n.
+        y: what they observed, n.
     """
     n = len(rows)
     ends = np.flatnonzero(np.append(rows.t[1:] != rows.t[:-1], True)) + 1  # window sizes that end with an interval
@@ -32,7 +32,7 @@ def block_length(kernel: Kernel, theta: Theta, rows: Rows, y: Floats) -> int:
     windows = beyond[1:]
     if len(windows) <= 1:
         return n
-    K = kernel.observed(theta, rows, rows)
+    K = kernel.observed(theta, rows)
     both = cumulative(K, y)
     given = cumulative(K[newest:, newest:], y[newest:])
     if both is None or given is None:

@@ -30,12 +30,12 @@ def theory_regret(agents: int, intervals: int, omega: float, seed: int) -> Float
     u, t, y = np.zeros((0, 1)), np.zeros(0), np.zeros(0)
     regrets = np.empty(intervals)
     for now in range(1, intervals + 1):
-        rows = Rows(u, t, np.arange(len(t)), np.full(len(t), -1))
+        rows = Rows.plain(u, t)
         posterior = Posterior.given(kernel, theta, rows, y)
         assert posterior is not None  # noise of 0.1 keeps the covariance regular
         acquisition = UpperConfidenceBound(paper_beta(now))
         everywhere = Box(float(now), np.zeros(1), np.ones(1), np.zeros((0, 1)))
-        one = Request(everywhere, -1, acquisition, rng)
+        one = Request(everywhere, acquisition, rng)
         chosen = choose_batch(posterior, [one] * agents, lambda points: points)
         values = problem.f(now, chosen)
         regrets[now - 1] = problem.maximum(now) - values.max()

@@ -24,7 +24,7 @@ from popbandits.run._settings import Mode, Settings
 from popbandits.run._signals import Interrupts
 from popbandits.run._target import Target
 from popbandits.space import SpaceLike, as_space
-from popbandits.strategies import PB2, Elsewhere, FixedSchedule
+from popbandits.strategies import PB2, Elsewhere, FixedSchedule, Former
 
 RUNS = Path("runs")
 
@@ -135,7 +135,7 @@ def resume(
         settings = Settings.from_json(log.settings)
         if trainable is not None:
             settings = replace(settings, target=trainable if isinstance(trainable, Target) else Target.of(trainable))
-        if isinstance(settings.strategy, Elsewhere):
+        if isinstance(settings.strategy, Elsewhere | Former):
             settings = replace(settings, strategy=settings.strategy.load())
         try:
             settings.target.load()

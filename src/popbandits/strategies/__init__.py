@@ -23,12 +23,14 @@ from popbandits.strategies._copying import (
     start_at_random,
 )
 from popbandits.strategies._fixed import FixedSchedule
-from popbandits.strategies._kept import Elsewhere, describe_strategy, make_strategy, restore_strategy
+from popbandits.strategies._kept import Elsewhere, Former, describe_strategy, make_strategy, restore_strategy
 from popbandits.strategies._notes import PB2Notes
 from popbandits.strategies._options import check_number, options
+from popbandits.strategies._paper import PaperPB2
 from popbandits.strategies._pb2 import PB2
 from popbandits.strategies._pbt import PBT
 from popbandits.strategies._random_search import RandomSearch
+from popbandits.strategies._succession import Rules
 
 __all__ = [
     "ASHA",
@@ -41,8 +43,11 @@ __all__ = [
     "Decision",
     "Elsewhere",
     "FixedSchedule",
+    "Former",
     "PB2Notes",
+    "PaperPB2",
     "RandomSearch",
+    "Rules",
     "Stop",
     "Strategy",
     "Train",

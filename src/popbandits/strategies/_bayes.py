@@ -69,7 +69,7 @@ class BayesOpt:
             return dict(random_hparams(view, slot, interval))
         y, _ = standardise(results)
         n = len(y)
-        rows = Rows(points, np.ones(n), np.arange(n), np.full(n, -1))
+        rows = Rows.plain(points, np.ones(n))
         kernel = Kernel(tuple(view.space.is_choice.tolist()), omega=0.0)
         posterior = Posterior.given(kernel, fit(kernel, rows, y), rows, y)
         if posterior is None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from popbandits._random import generator, quasi_random
 from popbandits._types import Floats
-from popbandits.gp import FADED, Posterior
+from popbandits.gp import Posterior
 from popbandits.space import Space
 from popbandits.strategies._notes import PB2Notes
 
@@ -19,7 +19,7 @@ _DRAWS = 128
 
 
 Expected: TypeAlias = Callable[[Floats, float], tuple[Floats, Floats]]
-"""From points of the cube (m x D) and an interval to the gain expected of them and its deviation, m each, in scores."""
+"""From points of the cube (m x D) and an interval to what is expected of them and its deviation, m each, in scores."""
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,12 @@ class Beliefs:
     Args:
         omega: how fast the past is forgotten: 0 never, 1 at once.
         lengthscales: for each numeric hyperparameter, how far it must move, in parts of its range, to matter.
-        signal: the deviation, in scores, of the gain in the next interval that hparams explain.
+        signal: the deviation, in scores, of what an interval reaches that hparams explain.
         noise: the deviation, in scores, of the error of a score.
-        common: the deviation, in scores, of the gain that all agents share in an interval.
+        common: the deviation, in scores, of what all agents share in an interval.
         edge: the probability, as the model sees it, that a choice is better than a random one, over recent choices; 0.5
             is chance, None is no choice yet.
-        region: the mean side, over numeric hyperparameters, of the boxes that were searched, in parts of the range.
         rows, block: reports that the model was fitted to, and the newest of them that it then believed.
-        fade: κ: gains shrink to exp(−κ) of their size from interval to interval; 0 where they do not fade.
-        surprises: how often what had been learned suddenly failed, and all but the best were sent elsewhere.
         fallbacks: how often a point had to be drawn because the model could not be used.
         warnings: what to know about it, one sentence each.
     """
@@ -48,11 +45,8 @@ class Beliefs:
     noise: float
     common: float
     edge: float | None
-    region: float
     rows: int
     block: int
-    fade: float
-    surprises: int
     fallbacks: int
     warnings: tuple[str, ...]
 
@@ -68,19 +62,18 @@ def beliefs(notes: PB2Notes, space: Space, size: int) -> Beliefs:
     theta, unit = notes.theta, notes.unit
     numeric = [name for name, choice in zip(space.names, space.is_choice.tolist(), strict=True) if not choice]
     signal, noise, common = (unit * math.sqrt(part) for part in (theta.signal, theta.noise, theta.common))
-    signal *= math.exp(-min(max(theta.fade * notes.t, -FADED), FADED))  # as it is now
-    if not notes.lineage:
-        noise /= math.sqrt(2.0)  # independent noise is that of an improvement, which has the errors of two scores
+    if notes.gains:
+        noise /= math.sqrt(2.0)  # a gain has the errors of two scores
     edge, rows, fallbacks = notes.edge, notes.rows, notes.fallbacks
     lasting = signal * math.sqrt(1 - theta.omega)  # what is still true in the next interval
     warnings = []
     if rows >= _SOON * size:
         if not unit:
-            warnings.append("no report has gained more than another yet: there is nothing to learn from")
+            warnings.append("no report differs from another yet: there is nothing to learn from")
         elif noise > lasting:
             warnings.append(
-                f"intervals may be too short: a score errs by ±{noise:.3g}, and of what hparams change in the gain of "
-                f"an interval ±{lasting:.3g} still holds in the next; longer intervals, or scores averaged over more, "
+                f"intervals may be too short: a score errs by ±{noise:.3g}, and of what hparams change in an "
+                f"interval ±{lasting:.3g} still holds in the next; longer intervals, or scores averaged over more, "
                 "would help"
             )
         if edge is not None and edge < _CHANCE:
@@ -96,14 +89,21 @@ def beliefs(notes: PB2Notes, space: Space, size: int) -> Beliefs:
         noise,
         common,
         edge,
-        1.0 if notes.region is None else notes.region,
         rows,
         notes.block,
-        theta.fade,
-        notes.surprises,
         fallbacks,
         tuple(warnings),
     )
+
+
+def in_scores(posterior: Posterior, unit: float) -> Expected:
+    """Return what a posterior expects, in the units of scores."""
+
+    def expected(points: Floats, t: float) -> tuple[Floats, Floats]:
+        mean, deviation = posterior.mean_and_deviation(points, t)
+        return unit * mean, unit * deviation
+
+    return expected
 
 
 def edge_over_chance(posterior: Posterior, chosen: Floats, t: float, space: Space, seed: int) -> float:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from popbandits._random import generator
-from popbandits._types import Hparams
+from popbandits._types import Floats, Hparams
 from popbandits.population import Decision, Train, View
+from popbandits.space import Space
 
 
 def start_at_random(view: View) -> Decision:
@@ -39,13 +40,19 @@ def near(view: View, donor: int, agent: int, spread: float) -> Hparams:
             at its side. A Choice, whose values have no order, is drawn anew with this probability.
     """
     rng = generator(view.seed, "near", next_interval(view, agent) - 1, agent)
-    point = view.history.points[view.last[donor]]
-    moved = np.abs(point + spread * rng.standard_normal(view.space.dim)) % 2.0
-    moved = np.where(moved > 1.0, 2.0 - moved, moved)
-    drawn = view.space.encode(view.space.sample(rng))
-    anew = rng.random(view.space.dim) < spread
-    choice = view.space.is_choice
-    return view.space.decode(np.where(choice, np.where(anew, drawn, point), moved))
+    return view.space.decode(neighbours(view.space, view.history.points[view.last[donor]], spread, rng, 1)[0])
+
+
+def neighbours(space: Space, point: Floats, spread: float, rng: np.random.Generator, count: int) -> Floats:
+    """Return random points near one, count x dim; `near` says how they are drawn."""
+    found = []
+    for _ in range(count):
+        moved = np.abs(point + spread * rng.standard_normal(space.dim)) % 2.0
+        moved = np.where(moved > 1.0, 2.0 - moved, moved)
+        drawn = space.encode(space.sample(rng))
+        anew = rng.random(space.dim) < spread
+        found.append(np.where(space.is_choice, np.where(anew, drawn, point), moved))
+    return space.snap(np.array(found).reshape(count, space.dim))
 
 
 def next_interval(view: View, agent: int) -> int:

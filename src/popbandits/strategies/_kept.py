@@ -16,13 +16,14 @@ from popbandits.population import Decision, Strategy, View
 from popbandits.strategies._asha import ASHA
 from popbandits.strategies._bayes import BayesOpt
 from popbandits.strategies._fixed import FixedSchedule
+from popbandits.strategies._paper import PaperPB2
 from popbandits.strategies._pb2 import PB2
 from popbandits.strategies._pbt import PBT
 from popbandits.strategies._random_search import RandomSearch
 
 _BY_NAME: dict[str, Any] = {
     "pb2": PB2,
-    "pb2-paper": PB2.paper,
+    "pb2-paper": PaperPB2,
     "pbt": PBT,
     "uniform": lambda **options: PBT(**{"resample_probability": 1.0} | options),
     "random": RandomSearch,
@@ -30,9 +31,42 @@ _BY_NAME: dict[str, Any] = {
     "bayes": BayesOpt,
     "fixed": FixedSchedule,
 }
-_NAMES = {PB2: "pb2", PBT: "pbt", RandomSearch: "random", ASHA: "asha", BayesOpt: "bayes", FixedSchedule: "fixed"}
-_BEFORE: dict[str, dict[str, Any]] = {"pb2": {"fading_gains": False}}
-"""What a description means that was written before a strategy had all of today's options."""
+_NAMES = {
+    PB2: "pb2",
+    PaperPB2: "pb2-paper",
+    PBT: "pbt",
+    RandomSearch: "random",
+    ASHA: "asha",
+    BayesOpt: "bayes",
+    FixedSchedule: "fixed",
+}
+_PARTS = {"lineage_noise", "fading_gains", "common_effect", "trust_region"}
+"""Options by which a description of an earlier PB2 is known. Without any of those parts it is the paper's."""
+
+
+@dataclass(frozen=True)
+class Former:
+    """A strategy that this version no longer has, as a run keeps it: the run can be looked at, but not gone on with.
+
+    Args:
+        name, options: as they were kept.
+    """
+
+    name: str
+    options: Mapping[str, Any]
+
+    def load(self) -> Strategy:
+        """Say that it cannot be made any more."""
+        raise OptionError(
+            f"this run was begun with an earlier {self.name} (options {dict(self.options)}), which this version no "
+            "longer has; it can be looked at and reported, but not resumed or verified; start a new run instead"
+        )
+
+    def start(self, view: View) -> Decision:
+        return self.load().start(view)
+
+    def decide(self, view: View, due: tuple[int, ...]) -> Decision:
+        return self.load().decide(view, due)
 
 
 @dataclass(frozen=True)
@@ -105,7 +139,7 @@ def describe_strategy(strategy: Strategy) -> dict[str, Any]:
     Raises:
         OptionError: for a strategy that could not be made again from them.
     """
-    if isinstance(strategy, Elsewhere):
+    if isinstance(strategy, Elsewhere | Former):
         return {"name": strategy.name, "options": dict(strategy.options)}
     cls: Any = type(strategy)
     name = _NAMES.get(cls) or ":".join(locate(cls, OptionError))
@@ -145,4 +179,9 @@ def restore_strategy(described: Mapping[str, Any]) -> Strategy:
     name, options = str(described["name"]), dict(described["options"])
     if name not in _BY_NAME and parse(name) is not None:
         return Elsewhere(name, options)
-    return make_strategy(name, **_BEFORE.get(name, {}) | options)
+    if name == "pb2" and _PARTS & set(options):
+        parts = {part: options.pop(part) for part in _PARTS & set(options)}
+        if any(parts.values()) or options.get("explore") == "middle":
+            return Former(name, options | parts)
+        return PaperPB2(**options)
+    return make_strategy(name, **options)

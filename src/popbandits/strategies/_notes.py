@@ -1,7 +1,7 @@
 """PB2Notes: what PB2 remembers from one decision to the next, and the JSON it is kept as in a decision's notes."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from popbandits.gp import Theta
@@ -13,26 +13,26 @@ class PB2Notes:
 
     Args:
         theta: the kernel's parameters; the next fit starts from them.
-        unit: one unit of the model's gains, in scores; 0 while no report has gained more than another.
+        unit: one unit of what the model learns, in scores; 0 while no report differs from another.
         rows, block: reports that the model was fitted to, and the newest of them that it then believed.
-        lineage: whether its noise was that of scores, shared along the lineage.
         t: the interval that was decided for, in the age of the weights.
-        surprises: how often what had been learned suddenly failed, so far.
+        gains: whether the model learns gains, which have the errors of two scores, or scores.
         fallbacks: how often a point had to be drawn because the model could not be used, so far.
         edge: the probability that a recent choice is better than a random one; None before the first choice.
-        region: the mean side of the boxes that were searched, in parts of the range.
     """
 
     theta: Theta
     unit: float
     rows: int
     block: int
-    lineage: bool
     t: int
-    surprises: int = 0
+    gains: bool = True
     fallbacks: int = 0
     edge: float | None = None
-    region: float | None = None
+
+    def with_edge(self, edge: float) -> "PB2Notes":
+        """Return the notes after another choice; one choice alone says little, so half of what was known stays."""
+        return replace(self, edge=0.5 * (edge + (edge if self.edge is None else self.edge)))
 
     def to_json(self) -> dict[str, Any]:
         """Return the notes as plain JSON; what is not known is left out."""
@@ -45,6 +45,6 @@ class PB2Notes:
         if "theta" not in notes:
             return None
         known = {part.name: notes[part.name] for part in fields(PB2Notes) if part.name in notes}
-        theta = dict(notes["theta"])
+        theta = {part.name: notes["theta"][part.name] for part in fields(Theta) if part.name in notes["theta"]}
         known["theta"] = Theta(**theta | {"lengthscales": tuple(theta["lengthscales"])})
-        return PB2Notes(**{"lineage": True, "t": 0} | known)
+        return PB2Notes(**{"t": 0} | known)

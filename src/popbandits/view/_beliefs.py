@@ -12,15 +12,15 @@ def told(learned: Beliefs) -> Iterator[str]:
     r"""Yield lines for people: what matters, how sure it is, and what to know.
 
     Examples:
-        >>> learned = Beliefs(0.05, {"lr": 0.2}, 2.0, 0.5, 1.0, 0.83, 0.5, 40, 40, 0.0, 0, 0, ())
+        >>> learned = Beliefs(0.05, {"lr": 0.2}, 2.0, 0.5, 1.0, 0.83, 40, 40, 0, ())
         >>> print(*told(learned), sep="\n")
-        model: gains of an interval differ by ±2 with the hparams, by ±1 with the interval; a score errs by ±0.5
+        model: what an interval reaches differs by ±2 with the hparams, by ±1 with the interval; a score errs by ±0.5
         model: what was learned keeps 97 % of its worth to the next interval; most telling: lr (0.2)
-        model: recent choices beat a random one with probability 0.83, in boxes of side 0.5; 40 of 40 reports count
+        model: recent choices beat a random one with probability 0.83; 40 of 40 reports count
     """
     shared = f", by ±{number(learned.common)} with the interval" if learned.common else ""
     yield (
-        f"model: gains of an interval differ by ±{number(learned.signal)} with the hparams{shared}; "
+        f"model: what an interval reaches differs by ±{number(learned.signal)} with the hparams{shared}; "
         f"a score errs by ±{number(learned.noise)}"
     )
     telling = sorted(learned.lengthscales.items(), key=lambda item: item[1])[:_MOST]
@@ -28,10 +28,7 @@ def told(learned: Beliefs) -> Iterator[str]:
     kept = 100 * (1 - learned.omega) ** 0.5
     what = f"; most telling: {named}" if named else ""
     yield f"model: what was learned keeps {kept:.0f} % of its worth to the next interval{what}"
-    sure = "" if learned.edge is None else f"recent choices beat a random one with probability {learned.edge:.2f}, "
-    yield f"model: {sure}in boxes of side {learned.region:.2g}; {learned.block} of {learned.rows} reports count"
-    if learned.surprises:
-        times = "once" if learned.surprises == 1 else f"{learned.surprises} times"
-        yield f"model: what had been learned suddenly failed {times}, and new places were searched"
+    sure = "" if learned.edge is None else f"recent choices beat a random one with probability {learned.edge:.2f}; "
+    yield f"model: {sure}{learned.block} of {learned.rows} reports count"
     for warning in learned.warnings:
         yield f"note: {warning}"

@@ -1,0 +1,65 @@
+"""The choice of PB2's parts: every variant on every mapped task, on seeds that no table of results uses."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks._files import write_whole
+from benchmarks._real_tasks import TASKS
+from benchmarks._statistics import improvement_estimate, mean_estimate
+from benchmarks.variants import VARIANTS
+from popbandits._types import Floats
+from popbandits.paper._experiments import REVISIONS
+
+FOLDER = Path("results/real/choosing")
+FIRST, SEEDS, SIZE = 1000, 48, 4
+
+
+def _file(task: str, variant: str) -> Path:
+    return FOLDER / f"{task}-{variant.replace(' ', '_')}.json"
+
+
+def _kept(task: str, variant: str) -> Floats | None:
+    """Return what the runs of a variant are worth; None when there are none of this revision."""
+    if not _file(task, variant).exists():
+        return None
+    body = json.loads(_file(task, variant).read_text())
+    return np.array(body["judged"], dtype=float) if body["revision"] == REVISIONS["pb2"] else None
+
+
+def choose(tasks: list[str]) -> None:
+    """Train every variant that a task lacks, most telling first, and keep what its runs are worth."""
+    for variant, make in VARIANTS.items():
+        for task in tasks:
+            if _kept(task, variant) is not None:
+                continue
+            outcomes = TASKS[task].train(make, range(FIRST, FIRST + SEEDS), SIZE, None)
+            judged = [round(outcome.judged, 4) for outcome in outcomes]
+            write_whole(_file(task, variant), json.dumps({"revision": REVISIONS["pb2"], "judged": judged}))
+            print(f"{task} {variant}: {np.nanmean(judged):.4g}", flush=True)
+
+
+def show_choosing() -> Iterator[str]:
+    """Yield what each variant is worth beside PB2, as Markdown."""
+    found = {(task, v): _kept(task, v) for task in TASKS for v in VARIANTS}
+    tasks = [task for task in TASKS if found[task, "pb2"] is not None]
+    yield "| variant | " + " | ".join(tasks) + " | P(PB2 beats it), all tasks |"
+    yield "|---" * (len(tasks) + 2) + "|"
+    for variant in VARIANTS:
+        pairs = {}
+        texts = []
+        for task in tasks:
+            runs, ours = found[task, variant], found[task, "pb2"]
+            texts.append("" if runs is None else f"{mean_estimate(_ranked(runs)).value:.4g}")
+            if runs is not None and ours is not None and variant != "pb2":
+                pairs[task] = (_ranked(ours), _ranked(runs))
+        together = improvement_estimate(pairs) if pairs else None
+        last = "" if together is None else f"{together.value:.2f} [{together.low:.2f}, {together.high:.2f}]"
+        yield f"| {variant} | " + " | ".join(texts) + f" | {last} |"
+
+
+def _ranked(runs: Floats) -> Floats:
+    """Return runs as they are compared: weights that diverged are worse than any others."""
+    return np.where(np.isfinite(runs), runs, -np.inf)

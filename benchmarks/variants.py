@@ -1,0 +1,56 @@
+"""PB2 with one of its parts left out or changed: the comparisons that decided what `PB2()` is made of.
+
+    python -m benchmarks.real choose [TASK …]        train what is missing, and print what each part is worth
+
+They are trained with seeds of their own, which no table of results uses.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import popbandits as pb
+from popbandits.population import Decision, Strategy, View
+from popbandits.strategies import Rules, start_at_random
+
+
+@dataclass(frozen=True)
+class RandomStart(pb.PB2):
+    """The first hparams are drawn at random instead of spread evenly."""
+
+    def start(self, view: View) -> Decision:
+        return start_at_random(view)
+
+
+class AnyDonor(pb.PB2):
+    """Whoever leads is copied, also when it has learned nothing."""
+
+    rules = Rules(learned=False)
+
+
+class ByScore(pb.PB2):
+    """Agents are ranked by their score, also by what has come at once and did not stay."""
+
+    rules = Rules(promise=False)
+
+
+class NoEnd(pb.PB2):
+    """The last fifth of a run is like the rest of it."""
+
+    rules = Rules(end=False)
+
+
+VARIANTS: dict[str, Callable[[], Strategy]] = {
+    "uniform": lambda: pb.PBT(resample_probability=1.0),
+    "paper": pb.PB2.paper,
+    "pb2": pb.PB2,
+    "random start": RandomStart,
+    "any donor": AnyDonor,
+    "by score": ByScore,
+    "no end": NoEnd,
+    "no model": lambda: pb.PB2(window=0),
+    "patience 1": lambda: pb.PB2(patience=1),
+    "patience 3": lambda: pb.PB2(patience=3),
+    "spread 0.1": lambda: pb.PB2(spread=0.1),
+    "spread 0.3": lambda: pb.PB2(spread=0.3),
+}
+"""What was compared, by name."""

@@ -1,0 +1,152 @@
+"""Succession: who copies whom, and who goes on as before. It is slow to act, because most leads are luck.
+
+1. *Nobody is copied before somebody has learned something*: a donor's score exceeds every first report of the run, by
+   two standard errors and a twentieth of the range of all scores. Where learning first costs score, those who learn
+   nothing lead at first, and copying them would end all learning. While there is no donor, those whose scores move
+   least draw new hparams and keep their weights.
+2. *Agents that have changed have time*: they are not replaced within `patience` intervals, and are ranked by their
+   promise (see `_standing`), not by their score.
+3. *At the end the score counts*. In the last fifth of the run what comes at once is welcome, and nothing has time any
+   more. Before the last interval all others copy the best: as many tickets as there are agents.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from popbandits.population import View
+from popbandits.strategies._copying import finite_scores, next_interval
+from popbandits.strategies._standing import standings
+
+_SURE, _PART = 2.0, 0.05  # what a donor has learned: standard errors, and a part of the range of scores
+_END = 5  # the last fifth of a run is its end
+_STILL = 2  # times the patience after which an agent that learns nothing may draw anew
+
+
+class Rules(NamedTuple):
+    """Which of the three rules hold: all of them, but in comparisons that ask what each is worth."""
+
+    learned: bool = True
+    promise: bool = True
+    end: bool = True
+
+
+@dataclass(frozen=True)
+class Move:
+    """An agent that gets new hparams.
+
+    Args:
+        agent: who.
+        source: whose weights it trains next: its own, a donor's, or None for fresh ones.
+        anew: whether its hparams are drawn from the whole space; else they are near the source's.
+    """
+
+    agent: int
+    source: int | None
+    anew: bool = False
+
+
+@dataclass(frozen=True)
+class Succession:
+    """What becomes of the agents that are due: those that move; the rest goes on as before.
+
+    Args:
+        moves: of due agents, in the order in which they choose.
+        ending: whether the run is in its last fifth.
+    """
+
+    moves: tuple[Move, ...]
+    ending: bool
+
+    @property
+    def movers(self) -> frozenset[int]:
+        """Who gets new hparams."""
+        return frozenset(move.agent for move in self.moves)
+
+
+def succession(view: View, live: tuple[int, ...], quantile: float, patience: int, rules: Rules) -> Succession:
+    """Return what becomes of the agents that are due and not spent.
+
+    Args:
+        view, live: the population, and which of its agents are due.
+        quantile: the share of agents that may be replaced after an interval; at least one, unless it is 0.
+        patience: intervals that an agent has after a change.
+        rules: which of them hold.
+    """
+    interval = next_interval(view, live[0]) - 1
+    left = view.intervals - interval
+    ending = rules.end and left <= max(1, view.intervals // _END)
+    latest = finite_scores(view)
+    if not latest:
+        return Succession(tuple(Move(agent, None, anew=True) for agent in live), ending)
+    if view.size == 1:
+        patient = standings(view, interval).held[0] < patience and not ending
+        return Succession(() if patient or quantile == 0 else (Move(live[0], live[0]),), ending)
+
+    lost = [agent for agent in live if agent not in latest]
+    compared = _compared(view, interval)
+    if compared == 0:
+        best = max(latest, key=lambda agent: (latest[agent], -agent))
+        return Succession(tuple(Move(agent, best, anew=True) for agent in lost), ending)
+    stand = standings(view, compared)
+    finite = np.isfinite(stand.score)
+    worth = np.where(finite, stand.promise if rules.promise and not ending else stand.score, -np.inf)
+    order = [int(i) for i in np.lexsort((stand.agent, worth)) if finite[i]]  # the worst first
+    bar = _bar(view) if rules.learned else _Bar(-np.inf, 0.0, 0.0)
+    # Out of step, an agent may be ahead of the interval that is compared: what it has learned since counts.
+    donors = [i for i in order if bar.passed(latest.get(int(stand.agent[i]), -np.inf), stand.error[i])]
+    leader = donors[-1] if donors else None
+    best = max(latest, key=lambda agent: (latest[agent], -agent)) if leader is None else int(stand.agent[leader])
+    moves = [Move(agent, best, anew=leader is None) for agent in lost]
+    most = max(1, int(quantile * view.size)) if quantile > 0 else 0
+    room = max(0, (view.size - 1 if ending and left == 1 and quantile > 0 else most) - len(lost))
+    # An agent that trains a copy already has been replaced, whatever it scored before.
+    replaced = {agent for agent, job in view.training.items() if job.source != agent}
+    free = [i for i in order if stand.agent[i] not in replaced and stand.agent[i] not in lost]
+    if leader is not None:
+        worse = [i for i in free if worth[i] < worth[leader] and (ending or stand.held[i] >= patience)]
+        moves += [Move(int(stand.agent[i]), best) for i in worse[:room]]
+    else:
+        still = [i for i in free if stand.held[i] >= _STILL * patience]
+        still.sort(key=lambda i: (stand.stirred[i], stand.agent[i]))
+        moves += [Move(int(stand.agent[i]), int(stand.agent[i]), anew=True) for i in still[:room]]
+    if compared < interval:  # whoever has changed since is not judged by what it was before
+        now = standings(view, interval)
+        held = dict(zip(now.agent.tolist(), now.held.tolist(), strict=True))
+        moves = [move for move in moves if move.agent in lost or held.get(move.agent, 0) > interval - compared]
+    return Succession(tuple(move for move in moves if move.agent in live), ending)
+
+
+def _compared(view: View, interval: int) -> int:
+    """Return the interval after which agents are compared: the latest that half of them have reached.
+
+    In step it is the one that has just ended. Out of step, who is ahead is judged by what it was then.
+    """
+    reached = sorted((int(view.history.interval[row]) for row in view.last if row >= 0), reverse=True)
+    half = (view.size + 1) // 2
+    return min(interval, reached[half - 1]) if len(reached) >= half else 0
+
+
+class _Bar(NamedTuple):
+    """What a donor must exceed: the best first report, its error, and a part of the range of scores."""
+
+    first: float
+    error: float
+    part: float
+
+    def passed(self, score: float, error: float) -> bool:
+        """Return whether somebody with that score has learned something."""
+        return score - self.first > _SURE * float(np.hypot(error, self.error)) + self.part
+
+
+def _bar(view: View) -> _Bar:
+    history = view.history
+    known = np.isfinite(history.score)
+    fresh = np.flatnonzero((history.before < 0) & known)
+    if len(fresh) == 0:
+        return _Bar(-np.inf, 0.0, 0.0)
+    row = int(fresh[np.argmax(history.score[fresh])])
+    with np.errstate(over="ignore"):
+        part = _PART * float(np.ptp(history.score[known]))
+    return _Bar(float(history.score[row]), float(np.nan_to_num(history.score_error[row])), part)

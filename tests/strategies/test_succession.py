@@ -1,0 +1,161 @@
+"""Who copies whom under PB2, and what agents are ranked by."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import popbandits as pb
+from popbandits.population import Job, Population
+from popbandits.strategies._standing import standings
+from popbandits.testing import decisions, drive
+from tests.drive import make, trained
+
+Score = Callable[[Job], float]
+
+
+def copies(score: Score, size: int = 4, intervals: int = 10, strategy: Any = None, **options: Any) -> list[set[int]]:
+    """Which agents copied another, for each decision after the first."""
+    population = make(strategy or pb.PB2(), size, intervals, **options)
+    events = drive(population, score)
+    return [{a.agent for a in d.trained if a.source not in (None, a.agent)} for d in decisions(events)[1:]]
+
+
+def climbing(job: Job) -> float:
+    """Agents gain the more the higher their number is."""
+    return float(job.interval * (1 + job.agent))
+
+
+def test_the_start_covers_every_range_evenly() -> None:
+    population = Population(
+        {"x": (0.0, 1.0), "n": pb.Int(1, 4), "c": pb.Choice("a", "b")}, pb.PB2(), size=4, intervals=3
+    )
+    first = [action.hparams for action in population.start().trained]
+    assert sorted(int(4 * hparams["x"]) for hparams in first) == [0, 1, 2, 3]
+    assert sorted(hparams["n"] for hparams in first) == [1, 2, 3, 4]
+    assert sorted(hparams["c"] for hparams in first) == ["a", "a", "b", "b"]
+
+
+def test_nobody_is_copied_before_somebody_has_learned_something() -> None:
+    """Three agents dip and one stands still and leads: it has learned nothing, so it is no donor."""
+
+    def dipping(job: Job) -> float:
+        return 0.0 if job.agent == 0 else float((job.interval - 3.5) ** 2 - 6.0)
+
+    made = copies(dipping)
+    assert not any(made[:4]), "until interval 5 the leader stands still"
+    assert any(made[5:8]), "then somebody is above every first report"
+
+
+def test_while_nobody_learns_the_one_that_stands_still_draws_anew_and_keeps_its_weights() -> None:
+    population = make(pb.PB2(), 4, 12)
+    events = drive(population, lambda job: 0.0 if job.agent == 2 else -float(job.interval % 2) - job.agent)
+    changed = [
+        (count, action.agent)
+        for count, (before, after) in enumerate(zip(decisions(events), decisions(events)[1:], strict=False), 1)
+        for action, was in zip(after.trained, before.trained, strict=False)
+        if action.hparams != was.hparams
+    ]
+    assert changed[0] == (4, 2), "after twice the patience"
+    assert all(action.source == action.agent for d in decisions(events)[1:] for action in d.trained)
+
+
+def test_leads_within_the_error_of_first_reports_make_no_donor() -> None:
+    population = make(pb.PB2(), 4, 9)
+    decision: pb.Decision | None = population.start()
+    made = []
+    while population.training:
+        for action in trained(decision):
+            decision = population.tell(action.agent, climbing(population.training[action.agent]), score_error=100.0)
+        made.append({a.agent for a in trained(decision) if a.source != a.agent})
+    assert made[:-2] == [set()] * (len(made) - 2), "an error of 100 hides all that they gain"
+
+
+def test_an_agent_has_its_patience_before_it_is_replaced_again() -> None:
+    for patience in (2, 4):
+        made = copies(climbing, intervals=20, strategy=pb.PB2(patience=patience))
+        last: dict[int, int] = {}
+        for interval, agents in enumerate(made[:14], 1):
+            for agent in agents:
+                assert interval - last.get(agent, -9) >= patience
+                last[agent] = interval
+        assert sum(map(len, made[:14])) >= 14 // patience
+
+
+def test_before_the_last_interval_all_others_copy_the_best() -> None:
+    made = copies(climbing)
+    assert made[8] == {0, 1, 2}
+    assert made[9] == set(), "after the last interval nobody trains any more"
+
+
+def test_what_came_at_once_and_did_not_stay_is_no_promise() -> None:
+    """Agent 0 climbs by one in every interval. Agent 1 changes its hparams, jumps by five, and stands still."""
+    population = make(pb.PB2(), 2, 20, space={"x": (0.0, 1.0)})
+    path: list[Any] = [pb.Decision((pb.Train(0, {"x": 0.1}), pb.Train(1, {"x": 0.9})))]
+    for interval, scores in enumerate([(1.0, 1.0), (2.0, 6.0), (3.0, 6.0), (4.0, 6.0)], 1):
+        path += [pb.Report(agent, interval, score) for agent, score in enumerate(scores)]
+        path.append(pb.Decision((pb.Train(0, {"x": 0.1}, 0), pb.Train(1, {"x": 0.5}, 1))))
+    rebuilt = Population.restore(population.space, population.strategy, path, size=2, intervals=20)
+    stand = standings(rebuilt._view(), 4)
+    assert stand.score.tolist() == [4.0, 6.0]
+    assert stand.held.tolist() == [4, 3]
+    assert stand.promise.tolist() == [4.0, 1.0], "the jump of five is taken off, because nothing like it followed"
+    assert stand.stirred[0] == pytest.approx(0.75)
+
+
+def test_a_gain_that_stays_is_all_promise() -> None:
+    population = make(pb.PB2(), 2, 20)
+    drive(population, lambda job: float(job.interval), most=12)
+    stand = standings(population._view(), 6)
+    assert stand.promise.tolist() == stand.score.tolist()
+
+
+def test_out_of_step_agents_are_compared_as_they_were_at_the_same_interval() -> None:
+    population = make(pb.PB2(), 2, 40, sync=False)
+    population.start()
+    for interval in range(1, 20):
+        population.tell(0, float(interval))
+    population.tell(1, 5.0)
+    assert standings(population._view(), 1).score.tolist() == [1.0, 5.0]
+    assert standings(population._view(), 2).agent.tolist() == [0], "the others have not come as far"
+
+
+def test_out_of_step_decisions_go_on_to_the_end() -> None:
+    rng = np.random.default_rng(0)
+    population = make(pb.PB2(), 8, 60, sync=False)
+    population.start()
+    while population.training:
+        agent = int(rng.choice(list(population.training)))
+        job = population.training[agent]
+        begun = 0.0 if math.isnan(job.score_before) else job.score_before
+        population.tell(agent, begun + float(job.point.sum()) + 0.1 * float(rng.standard_normal()))
+    history = population.history
+    copied = history.interval[(history.donor >= 0) & (history.donor != history.agent)]
+    for begin in (20, 35, 50):
+        assert ((copied > begin) & (copied <= begin + 10)).sum() >= 5
+
+
+@pytest.mark.parametrize("lost", [math.nan, -math.inf])
+def test_the_lost_are_replaced_at_once_however_many(lost: float) -> None:
+    made = copies(lambda job: lost if job.interval == 2 and job.agent < 3 else climbing(job))
+    assert made[1] == {0, 1, 2}
+
+
+def test_when_all_are_lost_all_begin_anew() -> None:
+    population = make(pb.PB2(), 3, 4)
+    events = drive(population, lambda _: math.nan)
+    assert all(action.source is None for d in decisions(events) for action in d.trained)
+
+
+def test_quantile_zero_replaces_nobody() -> None:
+    assert copies(climbing, strategy=pb.PB2(quantile=0.0)) == [set()] * 10
+
+
+def test_one_agent_alone_tries_neighbours_of_its_own_hparams() -> None:
+    population = make(pb.PB2(), 1, 10)
+    events = drive(population, climbing)
+    points = population.history.points
+    assert len({tuple(point) for point in points.tolist()}) >= 4
+    assert all(action.source == 0 for d in decisions(events)[1:] for action in d.trained)
