@@ -31,14 +31,23 @@ def _kept(task: str, variant: str) -> Floats | None:
 
 def choose(tasks: list[str]) -> None:
     """Train every variant that a task lacks, most telling first, and keep what its runs are worth."""
-    for variant, make in VARIANTS.items():
+    for variant in VARIANTS:
         for task in tasks:
-            if _kept(task, variant) is not None:
-                continue
-            outcomes = TASKS[task].train(make, range(FIRST, FIRST + SEEDS), SIZE, None)
-            judged = [round(outcome.judged, 4) for outcome in outcomes]
-            write_whole(_file(task, variant), json.dumps({"revision": REVISIONS["pb2"], "judged": judged}))
-            print(f"{task} {variant}: {np.nanmean(judged):.4g}", flush=True)
+            if not is_chosen(task, variant):
+                print(f"{task} {variant}: {train_variant(task, variant):.4g}", flush=True)
+
+
+def is_chosen(task: str, variant: str) -> bool:
+    """Return whether a variant has been trained on a task."""
+    return _kept(task, variant) is not None
+
+
+def train_variant(task: str, variant: str) -> float:
+    """Train a variant on a task, keep what its runs are worth, and return the mean of that."""
+    outcomes = TASKS[task].train(VARIANTS[variant], range(FIRST, FIRST + SEEDS), SIZE, None)
+    judged = [round(outcome.judged, 4) for outcome in outcomes]
+    write_whole(_file(task, variant), json.dumps({"revision": REVISIONS["pb2"], "judged": judged}))
+    return float(np.nanmean(judged))
 
 
 def show_choosing() -> Iterator[str]:

@@ -59,12 +59,12 @@ def _task(task: Task, cells: dict[str, RealCell]) -> Iterator[str]:
 
 
 def together() -> Iterator[str]:
-    """Yield the table of all tasks whose ceilings are known."""
-    everything = {name: cells for name in TASKS if (cells := found_cells(name)) and has_ceiling(name)}
+    """Yield the table of all tasks; worth is normalised where the ceilings of a task are known."""
+    everything = {name: cells for name in TASKS if (cells := found_cells(name))}
     if not everything:
         yield "There are no results yet; `make experiments` makes them."
         return
-    yield "| method | tasks | normalised worth | P(row beats random search) | P(PB2 beats row) |"
+    yield "| method | tasks | P(row beats random search) | P(PB2 beats row) | normalised worth |"
     yield "|---|---|---|---|---|"
     rows = [row for method in METHODS if (row := _row(method, everything)) is not None]
     for _, text in sorted(rows, reverse=True):
@@ -76,13 +76,17 @@ def _row(method: str, everything: dict[str, dict[str, RealCell]]) -> tuple[float
     tasks = {name: cells for name, cells in everything.items() if method in cells}
     if not tasks:
         return None
-    found = aggregate_estimate({name: normalised(TASKS[name], cells[method]) for name, cells in tasks.items()})
-    chances = []
+    searched = {name: normalised(TASKS[name], cells[method]) for name, cells in tasks.items() if has_ceiling(name)}
+    chances, order = [], 0.5
     for ours, theirs in ((method, "rs"), ("pb2", method)):
         pairs = {n: paired(c[ours], c[theirs]) for n, c in tasks.items() if ours in c and theirs in c}
-        chances.append(_percentage(improvement_estimate(pairs)) if pairs and ours != theirs else "")
-    text = f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
-    return found.value, f"| {method} | {len(tasks)} | {text} | {chances[0]} | {chances[1]} |"
+        found = improvement_estimate(pairs) if pairs and ours != theirs else None
+        chances.append("" if found is None else _percentage(found))
+        if found is not None and ours == method:
+            order = found.value
+    worth = aggregate_estimate(searched) if searched else None
+    text = "" if worth is None else f"{worth.value:.3f} [{worth.low:.3f}, {worth.high:.3f}]"
+    return order, f"| {method} | {len(tasks)} | {chances[0]} | {chances[1]} | {text} |"
 
 
 def _chance(ours: RealCell | None, theirs: RealCell | None) -> str:

@@ -26,9 +26,11 @@ from typing import IO
 
 from benchmarks import study
 from benchmarks._ceilings import has_ceiling
+from benchmarks._choosing import is_chosen, train_variant
 from benchmarks._real_cells import read_cell
 from benchmarks._real_tasks import CEILINGS, CORNER, STRATEGIES, TASKS
 from benchmarks._watch import work_of
+from benchmarks.variants import VARIANTS
 from popbandits.paper import EXPERIMENTS, METHODS, Cell, is_done, run_cell
 
 NOTES = Path("runs/experiments")
@@ -53,7 +55,7 @@ class Job:
         if self.kind == "study":
             table, problem, strategy = self.words
             return f"study-{study.path_of(study.TABLES[table].size, problem, strategy).stem}"
-        return "-".join((self.kind, *self.words)).replace(":", ".")
+        return "-".join((self.kind, *self.words)).replace(":", ".").replace(" ", "_")
 
     @property
     def done(self) -> bool:
@@ -63,6 +65,8 @@ class Job:
         if self.kind == "real":
             task, method, size, seeds = self.words
             return len(read_cell(task, method, int(size)).judged) >= int(seeds)
+        if self.kind == "choosing":
+            return is_chosen(*self.words)
         if self.kind == "study":
             table, problem, strategy = self.words
             return study.is_done(study.TABLES[table], problem, strategy)
@@ -89,6 +93,8 @@ class Job:
         elif self.kind == "real":
             task, method, size, seeds = self.words
             print(f"{task} {method}: {real.run_cell(task, method, int(size), int(seeds)).summary()}")
+        elif self.kind == "choosing":
+            print(f"{' '.join(self.words)}: {train_variant(*self.words):.4g}")
         elif self.kind == "study":
             table, problem, strategy = self.words
             study.RESULTS.mkdir(parents=True, exist_ok=True)
@@ -114,6 +120,9 @@ def _in_order() -> Iterator[Job]:
     for task in mapped:
         yield from _real(task, [*STRATEGIES, CORNER])
     yield from _study("bite", "quadratics", "bite-eight", "quadratics-eight")
+    for variant in VARIANTS:
+        for task in mapped:
+            yield Job("choosing", (task, variant))
     for task in mapped:
         yield Job("ceilings", (task,))
         yield from _real(task, CEILINGS)

@@ -39,6 +39,12 @@ class NoEnd(pb.PB2):
     rules = Rules(end=False)
 
 
+class ByGains(pb.PB2):
+    """The model learns gains, as the paper's does, instead of scores."""
+
+    rules = Rules(scores=False)
+
+
 VARIANTS: dict[str, Callable[[], Strategy]] = {
     "uniform": lambda: pb.PBT(resample_probability=1.0),
     "paper": pb.PB2.paper,
@@ -47,6 +53,7 @@ VARIANTS: dict[str, Callable[[], Strategy]] = {
     "any donor": AnyDonor,
     "by score": ByScore,
     "no end": NoEnd,
+    "by gains": ByGains,
     "no model": lambda: pb.PB2(window=0),
     "patience 1": lambda: pb.PB2(patience=1),
     "patience 3": lambda: pb.PB2(patience=3),

@@ -1,15 +1,16 @@
 """What PB2's model has learned, in words and numbers that people can use."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from popbandits._random import generator, quasi_random
 from popbandits._types import Floats
 from popbandits.gp import Posterior
+from popbandits.population import History, View
 from popbandits.space import Space
 from popbandits.strategies._notes import PB2Notes
 
@@ -96,14 +97,38 @@ def beliefs(notes: PB2Notes, space: Space, size: int) -> Beliefs:
     )
 
 
-def in_scores(posterior: Posterior, unit: float) -> Expected:
-    """Return what a posterior expects, in the units of scores."""
+class Explained:
+    """What `status` and the figures ask a strategy with a model, given what that model believed."""
 
-    def expected(points: Floats, t: float) -> tuple[Floats, Floats]:
-        mean, deviation = posterior.mean_and_deviation(points, t)
-        return unit * mean, unit * deviation
+    def believed(self, view: View, known: PB2Notes) -> Posterior | None:
+        """Return the belief behind a decision, rebuilt from its notes and the reports that there were."""
+        raise NotImplementedError
 
-    return expected
+    def beliefs(self, notes: Mapping[str, Any], space: Space, size: int) -> Beliefs | None:
+        """Return what the notes of a decision say of the model, in words and numbers for people."""
+        known = PB2Notes.from_json(notes)
+        return None if known is None else beliefs(known, space, size)
+
+    def expected(self, history: History, notes: Mapping[str, Any], size: int) -> Expected | None:
+        """Return what a decision expected of points of the cube, in scores; None when it had no model.
+
+        Args:
+            history: the reports that there were, as the core has them: higher is better.
+            notes: of the decision.
+            size: agents.
+        """
+        known = PB2Notes.from_json(notes)
+        if known is None or len(known.theta.lengthscales) != int((~history.space.is_choice).sum()):
+            return None
+        model, unit = self.believed(View(history.space, size, 1, 0, history, (), {}, {}), known), known.unit
+        if model is None:
+            return None
+
+        def in_scores(points: Floats, t: float) -> tuple[Floats, Floats]:
+            mean, deviation = model.mean_and_deviation(points, t)
+            return unit * mean, unit * deviation
+
+        return in_scores
 
 
 def edge_over_chance(posterior: Posterior, chosen: Floats, t: float, space: Space, seed: int) -> float:

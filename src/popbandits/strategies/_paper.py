@@ -7,7 +7,7 @@ and of those chosen before.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -16,9 +16,9 @@ from popbandits._random import generator, quasi_random
 from popbandits._types import Floats
 from popbandits.bandit import Box, Request, UpperConfidenceBound, choose_batch, paper_beta, theorem_beta
 from popbandits.gp import Kernel, Posterior, Theta, block_length, fit, one_blas_thread
-from popbandits.population import Decision, History, Stop, Train, View
+from popbandits.population import Decision, Stop, Train, View
 from popbandits.space import Space
-from popbandits.strategies._beliefs import Beliefs, Expected, beliefs, edge_over_chance, in_scores
+from popbandits.strategies._beliefs import Explained, edge_over_chance
 from popbandits.strategies._copying import copy_step, keep, next_age, next_interval, spent, start_at_random
 from popbandits.strategies._gains import Evidence, gains_of, in_training
 from popbandits.strategies._notes import PB2Notes
@@ -29,7 +29,7 @@ _INCUMBENTS = 8  # donors whose hparams join a sweep of the whole cube
 
 @options
 @dataclass(frozen=True)
-class PaperPB2:
+class PaperPB2(Explained):
     """Replace the worst agents by copies of the best, with hparams chosen by the bandit of the PB2 paper.
 
     `PB2.paper()` makes one. It is there to compare with; `PB2()` is what trains better.
@@ -84,25 +84,8 @@ class PaperPB2:
         kept = {} if notes is None else notes.to_json()
         return Decision(tuple(actions.get(agent, Stop(agent)) for agent in due), kept)
 
-    def beliefs(self, notes: Mapping[str, Any], space: Space, size: int) -> Beliefs | None:
-        """Return what the notes of a decision say of the model, in words and numbers for people."""
-        known = PB2Notes.from_json(notes)
-        return None if known is None else beliefs(known, space, size)
-
-    def expected(self, history: History, notes: Mapping[str, Any], size: int) -> Expected | None:
-        """Return what a decision expected of points of the cube; None when it had no model.
-
-        Args:
-            history: the reports that there were, as the core has them: higher is better.
-            notes: of the decision.
-            size: agents.
-        """
-        known, kernel = PB2Notes.from_json(notes), self._kernel(history.space)
-        if known is None or len(known.theta.lengthscales) != kernel.n_numeric:
-            return None
-        view = View(history.space, size, 1, 0, history, (), {}, {})
-        posterior = _posterior(kernel, known.theta, gains_of(view, self.window), known.block)
-        return None if posterior is None else in_scores(posterior, known.unit)
+    def believed(self, view: View, known: PB2Notes) -> Posterior | None:
+        return _posterior(self._kernel(view.space), known.theta, gains_of(view, self.window), known.block)
 
     def _kernel(self, space: Space) -> Kernel:
         return Kernel(tuple(space.is_choice.tolist()), omega=self.omega)

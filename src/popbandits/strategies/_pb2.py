@@ -7,7 +7,6 @@ reports it hardly interferes, with many it decides. Each choice knows of the age
 chosen before.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -17,11 +16,11 @@ from popbandits._random import generator
 from popbandits._types import Floats
 from popbandits.bandit import UpperConfidenceBound
 from popbandits.gp import Kernel, Posterior, Rows, fit, one_blas_thread
-from popbandits.population import Decision, History, Stop, Train, View
+from popbandits.population import Decision, Stop, Train, View
 from popbandits.space import Space
-from popbandits.strategies._beliefs import Beliefs, Expected, beliefs, edge_over_chance, in_scores
+from popbandits.strategies._beliefs import Explained, edge_over_chance
 from popbandits.strategies._copying import keep, neighbours, next_age, next_interval, spent
-from popbandits.strategies._gains import in_training
+from popbandits.strategies._gains import Evidence, gains_of, in_training
 from popbandits.strategies._levels import levels_of
 from popbandits.strategies._notes import PB2Notes
 from popbandits.strategies._options import check_number, options
@@ -36,7 +35,7 @@ _MOST = 64  # neighbours
 
 @options
 @dataclass(frozen=True)
-class PB2:
+class PB2(Explained):
     """Replace the worst agents by copies of the best when that is no luck, with hparams near the best's.
 
     Args:
@@ -90,25 +89,9 @@ class PB2:
         kept = {} if notes is None else notes.to_json()
         return Decision(tuple(actions.get(agent, Stop(agent)) for agent in due), kept)
 
-    def beliefs(self, notes: Mapping[str, Any], space: Space, size: int) -> Beliefs | None:
-        """Return what the notes of a decision say of the model, in words and numbers for people."""
-        known = PB2Notes.from_json(notes)
-        return None if known is None else beliefs(known, space, size)
-
-    def expected(self, history: History, notes: Mapping[str, Any], size: int) -> Expected | None:
-        """Return what a decision expected of points of the cube; None when it had no model.
-
-        Args:
-            history: the reports that there were, as the core has them: higher is better.
-            notes: of the decision.
-            size: agents.
-        """
-        known, kernel = PB2Notes.from_json(notes), _kernel(history.space)
-        if known is None or len(known.theta.lengthscales) != kernel.n_numeric:
-            return None
-        evidence = levels_of(View(history.space, size, 1, 0, history, (), {}, {}), self.window, ending=False)
-        posterior = Posterior.given(kernel, known.theta, evidence.rows, evidence.y)
-        return None if posterior is None else in_scores(posterior, known.unit)
+    def believed(self, view: View, known: PB2Notes) -> Posterior | None:
+        kernel, evidence = self._kernel(view.space), self._evidence(view, ending=False)
+        return Posterior.given(kernel, known.theta, evidence.rows, evidence.y)
 
     @one_blas_thread()
     def _choose(
@@ -140,7 +123,7 @@ class PB2:
         """Return the belief, if there can be one, and the notes; the last ones when nobody asks for a belief."""
         if self.window == 0 or all(move.anew for move in plan.moves):
             return None, last
-        kernel, evidence = _kernel(view.space), levels_of(view, self.window, ending=plan.ending)
+        kernel, evidence = self._kernel(view.space), self._evidence(view, ending=plan.ending)
         theta = fit(kernel, evidence.rows, evidence.y, start=None if last is None else last.theta)
         notes = PB2Notes(
             theta,
@@ -148,7 +131,7 @@ class PB2:
             rows=len(evidence.rows),
             block=len(evidence.rows),
             t=max(next_age(view, move.source) for move in plan.moves),
-            gains=False,
+            gains=not self.rules.scores,
             fallbacks=0 if last is None else last.fallbacks,
             edge=None if last is None else last.edge,
         )
@@ -163,6 +146,8 @@ class PB2:
         spread = self.spread * (1.0 - 0.5 * done / view.intervals)
         return neighbours(view.space, view.history.points[view.last[move.source]], spread, rng, count)
 
+    def _kernel(self, space: Space) -> Kernel:
+        return Kernel(tuple(space.is_choice.tolist()), carried=self.rules.scores)
 
-def _kernel(space: Space) -> Kernel:
-    return Kernel(tuple(space.is_choice.tolist()), carried=True)
+    def _evidence(self, view: View, *, ending: bool) -> Evidence:
+        return levels_of(view, self.window, ending=ending) if self.rules.scores else gains_of(view, self.window)

@@ -25,11 +25,19 @@ _STILL = 2  # times the patience after which an agent that learns nothing may dr
 
 
 class Rules(NamedTuple):
-    """Which of the three rules hold: all of them, but in comparisons that ask what each is worth."""
+    """Which rules hold: all of them, but in comparisons that ask what each is worth.
+
+    Args:
+        learned: a donor has learned something.
+        promise: agents are ranked without what came at once and did not stay.
+        end: the last fifth of a run is different.
+        scores: the model learns scores; else it learns gains, as the paper's does.
+    """
 
     learned: bool = True
     promise: bool = True
     end: bool = True
+    scores: bool = True
 
 
 @dataclass(frozen=True)
