@@ -54,9 +54,14 @@ def show_choosing() -> Iterator[str]:
     """Yield what each variant is worth beside PB2, as Markdown."""
     found = {(task, v): _kept(task, v) for task in TASKS for v in VARIANTS}
     tasks = [task for task in TASKS if found[task, "pb2"] is not None]
+    if not tasks:
+        yield "There are no results yet; `make experiments` makes them."
+        return
     yield "| variant | " + " | ".join(tasks) + " | P(PB2 beats it), all tasks |"
     yield "|---" * (len(tasks) + 2) + "|"
     for variant in VARIANTS:
+        if all(found[task, variant] is None for task in tasks):
+            continue
         pairs = {}
         texts = []
         for task in tasks:

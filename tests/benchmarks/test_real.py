@@ -203,7 +203,7 @@ class TestExperiments:
     def test_every_job_is_named_once_and_knows_whether_it_is_done(self) -> None:
         every = list(experiments.jobs())
         assert len({job.name for job in every}) == len(every)
-        assert {job.kind for job in every} == {"real", "ceilings", "study", "paper"}
+        assert {job.kind for job in every} == {"real", "choosing", "ceilings", "study", "paper"}
         methods = {job.words[1] for job in every if job.kind == "real"}
         assert methods == set(METHODS)
         assert all(isinstance(job.done, bool) for job in every[:60])

@@ -91,7 +91,7 @@ def test_large_checkpoints_travel_without_a_copy_on_the_controller(tmp_path: Pat
             SPACE,
             population=4,
             intervals=3,
-            strategy=pb.PB2(quantile=0.5),
+            strategy=pb.PBT(quantile=0.5),
             executor=pb.Ray(object_store=True),
             directory=tmp_path / "run",
         )

@@ -44,7 +44,7 @@ def test_a_page_is_read_and_searched_without_a_server(page: Any, site: Path) -> 
         page.goto((site / f"{name}.html").as_uri())
         assert page.locator("h1").count() == 1
         page.screenshot(path=SHOTS / f"site-{name}.png")
-    page.get_by_label("Search").fill("quasi-random sweep")
+    page.get_by_label("Search").fill("squared-exponential overlap kernel")
     page.get_by_role("link", name="In formulas").click()
     assert page.url.endswith("algorithm.html#in-formulas")
     page.set_viewport_size({"width": 360, "height": 740})
