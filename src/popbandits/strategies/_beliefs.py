@@ -1,6 +1,7 @@
 """What PB2's model has learned, in words and numbers that people can use."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -97,12 +98,12 @@ def beliefs(notes: PB2Notes, space: Space, size: int) -> Beliefs:
     )
 
 
-class Explained:
+class Explained(ABC):
     """What `status` and the figures ask a strategy with a model, given what that model believed."""
 
+    @abstractmethod
     def believed(self, view: View, known: PB2Notes) -> Posterior | None:
         """Return the belief behind a decision, rebuilt from its notes and the reports that there were."""
-        raise NotImplementedError
 
     def beliefs(self, notes: Mapping[str, Any], space: Space, size: int) -> Beliefs | None:
         """Return what the notes of a decision say of the model, in words and numbers for people."""
