@@ -35,6 +35,9 @@ def test_hostile_texts_are_shown_as_text(page: Any, address: str) -> None:
     assert page.locator("#page b").count() == 0
     page.locator("summary").first.click()
     assert "ValueError" in page.locator("pre").first.inner_text()
+    with page.expect_response("**/figures/*"):  # asked for after the list of failures is written again
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    assert "ValueError" in page.locator("pre").first.inner_text(), "bringing the page up to date folded it"
     page.screenshot(path=SHOTS / "hostile.png", full_page=True)
 
 

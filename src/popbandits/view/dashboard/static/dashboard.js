@@ -96,12 +96,20 @@ const showDetails = (run, parts) => {
   parts.facts.replaceChildren(bar, make("p", `${run.state}: ${run.reports} of ${run.budget} intervals, ${run.failures} failed attempts. Best: ${best}.`), make("p", run.strategy));
   parts.agents.replaceChildren(make("h3", "Agents"),
     table(["agent", "interval", run.metric, "state", "hparams"], run.agents.slice(0, 200).map((agent) => [agent.agent, agent.interval, withError(agent), agent.state, flat(agent.hparams).join("  ")]), "Agents"));
-  const told = run.failures_told.map((failure) => {
+  showFailures(run.failures_told, parts.failures);
+};
+
+// A failure that is unfolded stays so when the page is brought up to date: its reader may be in the middle of it.
+const showFailures = (failures, part) => {
+  const told = failures.map((failure) => `agent ${failure.agent}, interval ${failure.interval}: ${failure.message}`);
+  const open = new Set([...part.querySelectorAll("details[open] > summary")].map((summary) => summary.textContent));
+  const entries = failures.map((failure, i) => {
     const entry = make("details");
-    entry.append(make("summary", `agent ${failure.agent}, interval ${failure.interval}: ${failure.message}`), make("pre", failure.traceback || "no traceback"));
+    entry.append(make("summary", told[i]), make("pre", failure.traceback || "no traceback"));
+    entry.open = open.has(told[i]);
     return entry;
   });
-  parts.failures.replaceChildren(...(told.length ? [make("h3", "Failures"), ...told] : []));
+  part.replaceChildren(...(entries.length ? [make("h3", "Failures"), ...entries] : []));
 };
 
 const showFigure = async (box, path, current) => {
