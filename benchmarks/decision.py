@@ -36,7 +36,7 @@ def seconds(prepare: Callable[[], Any], act: Callable[[Any], Any], repeats: int)
 
 def view_of(population: Population) -> View:
     """Return what the strategy is shown."""
-    return population._view()
+    return population.view()
 
 
 def ours(rows: int, size: int = 8, repeats: int = 5) -> float:

@@ -43,7 +43,7 @@ def _asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
 
 
 def view_of(population: Population) -> View:
-    return population._view()
+    return population.view()
 
 
 def test_there_is_a_noise_term_so_lengthscales_do_not_collapse() -> None:

@@ -98,7 +98,7 @@ def test_what_came_at_once_and_did_not_stay_is_no_promise() -> None:
         path += [pb.Report(agent, interval, score) for agent, score in enumerate(scores)]
         path.append(pb.Decision((pb.Train(0, {"x": 0.1}, 0), pb.Train(1, {"x": 0.5}, 1))))
     rebuilt = Population.restore(population.space, population.strategy, path, size=2, intervals=20)
-    stand = standings(rebuilt._view(), 4)
+    stand = standings(rebuilt.view(), 4)
     assert stand.score.tolist() == [4.0, 6.0]
     assert stand.held.tolist() == [4, 3]
     assert stand.promise.tolist() == [4.0, 1.0], "the jump of five is taken off, because nothing like it followed"
@@ -108,7 +108,7 @@ def test_what_came_at_once_and_did_not_stay_is_no_promise() -> None:
 def test_a_gain_that_stays_is_all_promise() -> None:
     population = make(pb.PB2(), 2, 20)
     drive(population, lambda job: float(job.interval), most=12)
-    stand = standings(population._view(), 6)
+    stand = standings(population.view(), 6)
     assert stand.promise.tolist() == stand.score.tolist()
 
 
@@ -118,8 +118,8 @@ def test_out_of_step_agents_are_compared_as_they_were_at_the_same_interval() -> 
     for interval in range(1, 20):
         population.tell(0, float(interval))
     population.tell(1, 5.0)
-    assert standings(population._view(), 1).score.tolist() == [1.0, 5.0]
-    assert standings(population._view(), 2).agent.tolist() == [0], "the others have not come as far"
+    assert standings(population.view(), 1).score.tolist() == [1.0, 5.0]
+    assert standings(population.view(), 2).agent.tolist() == [0], "the others have not come as far"
 
 
 def test_out_of_step_decisions_go_on_to_the_end() -> None:

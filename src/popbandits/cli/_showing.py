@@ -15,7 +15,7 @@ from popbandits._errors import OptionError, RunError
 from popbandits.cli._arguments import space_of, target_of
 from popbandits.cli._console import console
 from popbandits.run import FILE, RUNS, Finding, check_trainable, load, verify
-from popbandits.view import as_csv, number, pairs, schedule_as_csv, text, told, with_error
+from popbandits.view import as_csv, number, pairs, schedule_as_csv, standings, text, told, told_effects, with_error
 
 showing = typer.Typer()
 
@@ -49,14 +49,17 @@ def status(
             markup=False,
             highlight=False,
         )
-    table = Table(box=None)
-    for name in ("agent", "interval", "score", "state", "hparams"):
+    table, standing = Table(box=None), standings(run.explanation)
+    for name in ("agent", "interval", "score", "state", *(["standing"] if standing else []), "hparams"):
         table.add_column(name)
     for agent in state["agents"]:
         shown = escape(pairs(agent["hparams"])) if agent["hparams"] else ""
         score = with_error(agent["score"], agent["score_error"])
-        table.add_row(str(agent["agent"]), str(agent["interval"]), score, agent["state"], shown)
+        stands = [standing.get(agent["agent"], "")] if standing else []
+        table.add_row(str(agent["agent"]), str(agent["interval"]), score, agent["state"], *stands, shown)
     out.print(table)
+    for line in () if run.explanation is None else told_effects(run.explanation):
+        out.print(line, markup=False, highlight=False)
     if run.beliefs is not None:
         for line in told(run.beliefs):
             out.print(line, markup=False, highlight=False)

@@ -74,7 +74,7 @@ class Population:
         """
         if self._started:
             raise OutOfTurnError("a population starts once, but start() was called again")
-        return self._applied(self.strategy.start(self._view()))
+        return self._applied(self.strategy.start(self.view()))
 
     def tell(self, agent: int, score: Any, *, interval: int | None = None, score_error: Any = None) -> Decision | None:
         """Take the score of an agent's interval and return the decision that it leads to.
@@ -135,7 +135,7 @@ class Population:
         """
         if not self._due or (self.sync and self._training):
             return None
-        return self._applied(self.strategy.decide(self._view(), tuple(sorted(self._due))))
+        return self._applied(self.strategy.decide(self.view(), tuple(sorted(self._due))))
 
     @property
     def notes(self) -> Mapping[str, Any]:
@@ -162,7 +162,8 @@ class Population:
         """The row with the highest score so far; None while there is none."""
         return self.history.best()
 
-    def _view(self) -> View:
+    def view(self) -> View:
+        """Return all that a strategy may look at now."""
         return View(
             self.space,
             self.size,

@@ -63,9 +63,10 @@ class Strategy(Protocol):
     A strategy is a frozen set of options. It keeps nothing between calls but the notes of its decisions, and draws
     random numbers only from `popbandits.strategies.generator`: so a decision depends on the view alone.
 
-    It may also have two methods that explain it to people. `beliefs(notes, space, size)` says what the notes of a
-    decision mean, as `Beliefs`; `expected(history, notes, size)` returns a function from points of the cube and an
-    interval to the gain that it expected of them. `status` and the figures ask for them; PB2 has both.
+    It may also have three methods that explain it to people; `status` and the figures ask for them, and PB2 has all.
+    `beliefs(notes, space, size)` says what the notes of a decision mean, as `Beliefs`. `expected(history, notes, size)`
+    returns a function from points of the cube and an interval to the score that it expected of them. `explain(view)`
+    says where the agents stand, as `Explanation`.
     """
 
     def start(self, view: View) -> Decision:

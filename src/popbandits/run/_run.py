@@ -19,7 +19,7 @@ from popbandits.run._log import Log
 from popbandits.run._loop import CHECKPOINTS
 from popbandits.run._settings import Settings
 from popbandits.run._state import events
-from popbandits.strategies import Beliefs
+from popbandits.strategies import Beliefs, Explanation
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,13 @@ class Run:
         tell = getattr(self.settings.strategy, "beliefs", None)
         return None if tell is None else tell(notes, self.settings.space, self.settings.size)
 
+    @cached_property
+    def explanation(self) -> Explanation | None:
+        """Where the agents stand as the strategy sees it, in the user's scores; None for one that tells nothing."""
+        tell = getattr(self.settings.strategy, "explain", None)
+        told: Explanation | None = None if tell is None else tell(self._population.view())
+        return told.negated() if told is not None and self.settings.mode == "min" else told
+
     @property
     def best(self) -> Best:
         """The best report so far, with the schedule along its lineage.
@@ -198,7 +205,7 @@ class Run:
         last: dict[int, int] = {int(agent): row for row, agent in enumerate(history.agent)}
         best = history.best()
         state = "finished" if self.finished else "running" if self.active else "stopped"
-        model = self.beliefs
+        model, explanation = self.beliefs, self.explanation
         return {
             "run": str(self.directory),
             "state": state,
@@ -216,6 +223,7 @@ class Run:
                 "hparams": best.hparams,
             },
             "model": None if model is None else _plain(asdict(model)),
+            "explanation": None if explanation is None else _plain(asdict(explanation)),
             "agents": [self._agent(agent, last.get(agent), state) for agent in range(self.settings.size)],
         }
 

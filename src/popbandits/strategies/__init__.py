@@ -22,6 +22,7 @@ from popbandits.strategies._copying import (
     spent,
     start_at_random,
 )
+from popbandits.strategies._explained import Effect, Explanation, Place
 from popbandits.strategies._fixed import FixedSchedule
 from popbandits.strategies._kept import Elsewhere, Former, describe_strategy, make_strategy, restore_strategy
 from popbandits.strategies._notes import PB2Notes
@@ -41,11 +42,14 @@ __all__ = [
     "Beliefs",
     "CopyStep",
     "Decision",
+    "Effect",
     "Elsewhere",
+    "Explanation",
     "FixedSchedule",
     "Former",
     "PB2Notes",
     "PaperPB2",
+    "Place",
     "RandomSearch",
     "Rules",
     "Stop",

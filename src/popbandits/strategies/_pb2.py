@@ -20,6 +20,7 @@ from popbandits.population import Decision, Stop, Train, View
 from popbandits.space import Space
 from popbandits.strategies._beliefs import Explained, edge_over_chance
 from popbandits.strategies._copying import keep, neighbours, next_age, next_interval, spent
+from popbandits.strategies._explained import Explanation, explain
 from popbandits.strategies._gains import Evidence, gains_of, in_training
 from popbandits.strategies._levels import levels_of
 from popbandits.strategies._notes import PB2Notes
@@ -88,6 +89,10 @@ class PB2(Explained):
             actions[move.agent] = Train(move.agent, view.space.decode(point), move.source)
         kept = {} if notes is None else notes.to_json()
         return Decision(tuple(actions.get(agent, Stop(agent)) for agent in due), kept)
+
+    def explain(self, view: View) -> Explanation | None:
+        """Return where the agents stand and what hparams have done, for people; None before the first interval."""
+        return explain(view, self.patience)
 
     def believed(self, view: View, known: PB2Notes) -> Posterior | None:
         kernel, evidence = self._kernel(view.space), self._evidence(view, ending=False)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from popbandits._types import Bools, Floats
 from popbandits.population import View
 from popbandits.strategies._copying import finite_scores, next_interval
 from popbandits.strategies._standing import standings
@@ -84,7 +85,7 @@ def succession(view: View, live: tuple[int, ...], quantile: float, patience: int
     """
     interval = next_interval(view, live[0]) - 1
     left = view.intervals - interval
-    ending = rules.end and left <= max(1, view.intervals // _END)
+    ending = rules.end and is_ending(view, interval)
     latest = finite_scores(view)
     if not latest:
         return Succession(tuple(Move(agent, None, anew=True) for agent in live), ending)
@@ -93,7 +94,7 @@ def succession(view: View, live: tuple[int, ...], quantile: float, patience: int
         return Succession(() if patient or quantile == 0 else (Move(live[0], live[0]),), ending)
 
     lost = [agent for agent in live if agent not in latest]
-    compared = _compared(view, interval)
+    compared = compared_after(view, interval)
     if compared == 0:
         best = max(latest, key=lambda agent: (latest[agent], -agent))
         return Succession(tuple(Move(agent, best, anew=True) for agent in lost), ending)
@@ -101,9 +102,10 @@ def succession(view: View, live: tuple[int, ...], quantile: float, patience: int
     finite = np.isfinite(stand.score)
     worth = np.where(finite, stand.promise if rules.promise and not ending else stand.score, -np.inf)
     order = [int(i) for i in np.lexsort((stand.agent, worth)) if finite[i]]  # the worst first
-    bar = _bar(view) if rules.learned else _Bar(-np.inf, 0.0, 0.0)
     # Out of step, an agent may be ahead of the interval that is compared: what it has learned since counts.
-    donors = [i for i in order if bar.passed(latest.get(int(stand.agent[i]), -np.inf), stand.error[i])]
+    newest = np.array([latest.get(agent, -np.inf) for agent in stand.agent.tolist()])
+    able = learned(view, newest, stand.error) if rules.learned else np.isfinite(newest)
+    donors = [i for i in order if able[i]]
     leader = donors[-1] if donors else None
     best = max(latest, key=lambda agent: (latest[agent], -agent)) if leader is None else int(stand.agent[leader])
     moves = [Move(agent, best, anew=leader is None) for agent in lost]
@@ -126,7 +128,12 @@ def succession(view: View, live: tuple[int, ...], quantile: float, patience: int
     return Succession(tuple(move for move in moves if move.agent in live), ending)
 
 
-def _compared(view: View, interval: int) -> int:
+def is_ending(view: View, interval: int) -> bool:
+    """Return whether a run is in its last fifth after an interval."""
+    return view.intervals - interval <= max(1, view.intervals // _END)
+
+
+def compared_after(view: View, interval: int) -> int:
     """Return the interval after which agents are compared: the latest that half of them have reached.
 
     In step it is the one that has just ended. Out of step, who is ahead is judged by what it was then.
@@ -136,25 +143,20 @@ def _compared(view: View, interval: int) -> int:
     return min(interval, reached[half - 1]) if len(reached) >= half else 0
 
 
-class _Bar(NamedTuple):
-    """What a donor must exceed: the best first report, its error, and a part of the range of scores."""
+def learned(view: View, score: Floats, error: Floats) -> Bools:
+    """Return which scores clearly exceed the best first report of a run: whoever has one has learned something.
 
-    first: float
-    error: float
-    part: float
-
-    def passed(self, score: float, error: float) -> bool:
-        """Return whether somebody with that score has learned something."""
-        return score - self.first > _SURE * float(np.hypot(error, self.error)) + self.part
-
-
-def _bar(view: View) -> _Bar:
+    Args:
+        view: of the population.
+        score, error: scores and their standard errors, m each; 0 where no error is known.
+    """
     history = view.history
     known = np.isfinite(history.score)
     fresh = np.flatnonzero((history.before < 0) & known)
     if len(fresh) == 0:
-        return _Bar(-np.inf, 0.0, 0.0)
-    row = int(fresh[np.argmax(history.score[fresh])])
-    with np.errstate(over="ignore"):
-        part = _PART * float(np.ptp(history.score[known]))
-    return _Bar(float(history.score[row]), float(np.nan_to_num(history.score_error[row])), part)
+        return np.isfinite(score)
+    first = int(fresh[np.argmax(history.score[fresh])])
+    with np.errstate(over="ignore", invalid="ignore"):
+        doubt = np.hypot(error, np.nan_to_num(history.score_error[first]))
+        least = _SURE * doubt + _PART * float(np.ptp(history.score[known]))
+        return np.asarray(score - history.score[first] > least)

@@ -2,6 +2,7 @@
 
 from popbandits.view._beliefs import told
 from popbandits.view._csv import as_csv, schedule_as_csv
+from popbandits.view._explained import standings, told_effects
 from popbandits.view._format import number, pairs, text, with_error
 from popbandits.view._png import write_png
 from popbandits.view._progress import Lines, Live
@@ -16,8 +17,10 @@ __all__ = [
     "pairs",
     "report",
     "schedule_as_csv",
+    "standings",
     "text",
     "told",
+    "told_effects",
     "with_error",
     "write_png",
 ]

@@ -5,7 +5,7 @@ All text from the run reaches the page as text: escaped in HTML, and as JSON tha
 
 import html
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from popbandits._errors import OptionError
 from popbandits.run import Run
 from popbandits.view._beliefs import told
+from popbandits.view._explained import standings, told_effects
 from popbandits.view._format import number, text, with_error
 from popbandits.view.figures import compare_data, draw_compare, drawn, finished
 
@@ -70,13 +71,16 @@ def _summary(run: Run, status: Mapping[str, Any]) -> str:
             ("best", f"{settings.metric} {score}, agent {best['agent']}, interval {best['interval']}"),
         )
     rows = "".join(f"<tr><th scope=row>{_text(name)}</th><td>{_text(value)}</td></tr>" for name, value in facts)
-    model = run.beliefs
-    lines = (
-        ""
-        if model is None
-        else "<h2>The model</h2><ul>" + "".join(f"<li>{_text(s)}</li>" for s in told(model)) + "</ul>"
-    )
-    return f"<table class=facts>{rows}</table>{lines}"
+    model, explanation = run.beliefs, run.explanation
+    standing = [[agent, words] for agent, words in standings(explanation).items()]
+    agents = f"<h2>The agents</h2>{_table(['agent', 'standing'], standing)}" if standing else ""
+    agents += "" if explanation is None else _list(told_effects(explanation))
+    lines = "" if model is None else f"<h2>The model</h2>{_list(told(model))}"
+    return f"<table class=facts>{rows}</table>{agents}{lines}"
+
+
+def _list(lines: Iterable[str]) -> str:
+    return "<ul>" + "".join(f"<li>{_text(line)}</li>" for line in lines) + "</ul>"
 
 
 def _schedule(run: Run) -> str:

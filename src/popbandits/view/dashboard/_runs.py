@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from popbandits._errors import PopbanditsError, RunError
 from popbandits.run import FILE, Log, Run, holder, load
+from popbandits.view._explained import standings, told_effects
 
 _LISTED = 200
 _REMEMBERED = 8
@@ -144,4 +145,12 @@ def details(run: Run) -> dict[str, Any]:
     ]
     status = run.status()
     del status["run"]  # where it lies on the disk is nobody's business
-    return {"name": run.directory.name, "strategy": str(run.settings.strategy), "failures_told": failures} | status
+    explanation = run.explanation
+    told = {
+        "name": run.directory.name,
+        "strategy": str(run.settings.strategy),
+        "failures_told": failures,
+        "standings": standings(explanation),
+        "effects_told": [] if explanation is None else list(told_effects(explanation)),
+    }
+    return told | status

@@ -95,7 +95,8 @@ const showDetails = (run, parts) => {
   const best = run.best ? `${run.metric} ${withError(run.best)} (agent ${run.best.agent}, interval ${run.best.interval})` : "none yet";
   parts.facts.replaceChildren(bar, make("p", `${run.state}: ${run.reports} of ${run.budget} intervals, ${run.failures} failed attempts. Best: ${best}.`), make("p", run.strategy));
   parts.agents.replaceChildren(make("h3", "Agents"),
-    table(["agent", "interval", run.metric, "state", "hparams"], run.agents.slice(0, 200).map((agent) => [agent.agent, agent.interval, withError(agent), agent.state, flat(agent.hparams).join("  ")]), "Agents"));
+    table(["agent", "interval", run.metric, "state", "standing", "hparams"], run.agents.slice(0, 200).map((agent) => [agent.agent, agent.interval, withError(agent), agent.state, run.standings[agent.agent] || "", flat(agent.hparams).join("  ")]), "Agents"),
+    ...run.effects_told.map((line) => make("p", line)));
   showFailures(run.failures_told, parts.failures);
 };
 
