@@ -2,7 +2,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints/all.txt
 # One BLAS thread a process: two processes with two threads each are many times slower on two cores.
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
@@ -26,20 +25,28 @@ help:
 
 setup: $(VENV)/.ready
 
-$(VENV)/.ready: pyproject.toml constraints/all.txt
+# One environment, and a stamp for each set of extras in it: what `make run` needs, all that is tested, the benchmarks.
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "popbandits needs Python 3.11 or newer, but $(PYTHON) is $$($(PYTHON) --version)"; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
+	@$(PYTHON) -m venv $(VENV) || \
 		{ echo "could not make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
-	$(PIP) --editable '.[all,dev]'
+
+$(VENV)/.demo: pyproject.toml constraints/all.txt | $(BIN)/python
+	@tools/install $(VENV) cli,view,rl
 	@touch $@
+
+$(VENV)/.ready: pyproject.toml constraints/all.txt | $(BIN)/python
+	@tools/install $(VENV) all,dev
+	@touch $(VENV)/.demo $@
 
 $(VENV)/.bench: $(VENV)/.ready
-	$(PIP) --editable '.[bench]'
+	@tools/install $(VENV) bench
 	@touch $@
 
-run: setup
-	$(BIN)/popbandits run ppo/LunarLanderContinuous-v3 --population 4 --intervals 20
+run: $(VENV)/.demo
+	@echo "training four PPO agents on LunarLander for 20 intervals, about three minutes"
+	@$(BIN)/popbandits run ppo/LunarLanderContinuous-v3 --population 4 --intervals 20
 	@$(BIN)/popbandits schedule "$$(ls -td runs/LunarLander-* | head -n 1)"
 	@echo "the report, for your browser:"
 	@$(BIN)/popbandits report "$$(ls -td runs/LunarLander-* | head -n 1)"
@@ -50,10 +57,11 @@ docs: setup
 	@echo "site/index.html"
 
 check: setup
-	$(BIN)/ruff format --check --quiet .
-	$(BIN)/ruff check --quiet .
-	$(BIN)/mypy --no-error-summary
-	$(BIN)/lint-imports > /dev/null || $(BIN)/lint-imports
+	@echo "checking format, style, types and layers"
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports > /dev/null || $(BIN)/lint-imports
 
 AXE := $(VENV)/axe
 
@@ -68,7 +76,8 @@ browser: setup
 		echo "npm could not install axe-core: accessibility will not be checked (Debian and Ubuntu: apt-get install npm)"
 
 test: check browser
-	$(BIN)/pytest -n 2 --dist loadgroup
+	@echo "running all tests, about 15 minutes on two cores"
+	@$(BIN)/pytest -n 2 --dist loadgroup
 
 test-versions: setup
 	$(BIN)/python -m tests.versions
@@ -110,7 +119,8 @@ bench-ppo: setup $(RLLIB)/.ready
 	$(BIN)/python -m benchmarks.ppo --rllib $(RLLIB)/bin/python
 
 figures: $(VENV)/.bench tables
-	$(BIN)/python -m benchmarks.figure_tracking docs/tracking.svg
+	$(BIN)/popbandits run ppo/LunarLanderContinuous-v3 --seed 0 --dir build/figure-run
+	$(BIN)/python -m benchmarks.figure_run build/figure-run docs/run.svg lr
 	$(BIN)/python -m benchmarks.figure_theory docs/theory.svg
 
 clean:

@@ -206,6 +206,8 @@ def as_text_and_back(events: Iterable[Event]) -> list[Event]:
     for event in events:
         if isinstance(event, Report):
             out.append(event._replace(score=float(repr(event.score))))
-        else:
+        elif isinstance(event, Decision):
             out.append(Decision.from_json(json.loads(json.dumps(event.to_json()))))
+        else:
+            out.append(event)
     return out

@@ -194,7 +194,7 @@ def test_choices_that_python_calls_equal_are_told_apart() -> None:
         for event in events:
             if isinstance(event, pb.Decision):
                 given |= {action.agent: action.hparams for action in event.trained}
-            else:
+            elif isinstance(event, pb.Report):
                 row = [r for r in range(len(population.history)) if population.history.agent[r] == event.agent][
                     event.interval - 1
                 ]

@@ -6,8 +6,8 @@ from rich.console import Console
 
 import popbandits as pb
 from popbandits.run import RunState, Settings, Target
-from popbandits.view import Lines, Live
-from popbandits.view._progress import table
+from popbandits.view._lines import Lines
+from popbandits.view._live import Live, table
 from tests import models
 
 

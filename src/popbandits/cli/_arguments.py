@@ -3,13 +3,13 @@
 import difflib
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from popbandits import workloads
 from popbandits._errors import OptionError, SpaceError, TrainableError
 from popbandits.population import Strategy
 from popbandits.problems.trainables import BUILT_IN
-from popbandits.run import Executor, Inline, Processes, Ray, Target
+from popbandits.run import Executor, Gpus, Inline, Processes, Ray, Target
 from popbandits.space import Choice, Float, Int, Space, as_space, space_from_json, space_from_toml
 from popbandits.strategies import make_strategy
 
@@ -55,12 +55,14 @@ def space_of(target: Target, file: Path | None, constants: list[str]) -> Space:
     return Space(space.nested(flat))
 
 
-def executor_of(name: str, workers: int | None, deadline: float | None) -> Executor:
-    """Return the executor of a name."""
+def executor_of(name: str, workers: int | None, deadline: float | None, gpus: str | None = None) -> Executor:
+    """Return the executor of a name; GPUs are given as a number, `auto`, or ids with commas between them."""
+    if gpus is not None and name != "processes":
+        raise OptionError(f"--gpus is for --executor processes, but got {name!r}")
     if name == "inline":
         return Inline()
     if name == "processes":
-        return Processes(workers=workers, deadline=deadline)
+        return Processes(workers=workers, deadline=deadline, gpus=_gpus(gpus))
     if name == "ray":
         return Ray(workers=workers, deadline=deadline)
     raise OptionError(f"an executor is one of processes, inline, ray, but got {name!r}")
@@ -68,13 +70,35 @@ def executor_of(name: str, workers: int | None, deadline: float | None) -> Execu
 
 def strategy_of(name: str, options: list[str]) -> Strategy:
     """Return the strategy of a name, or of `module:Class`, with options given as name=value."""
-    given: dict[str, Any] = {}
-    for option in options:
-        key, equals, text = option.partition("=")
-        if not equals:
-            raise OptionError(f"--option takes name=value, but got {option!r}")
-        given[key] = _value(text)
-    return make_strategy(name, **given)
+    return make_strategy(name, **values_of("--option", options))
+
+
+def values_of(option: str, given: list[str] | None) -> dict[str, Any]:
+    """Return what was given as name=value; values are JSON where they are JSON, else the text itself."""
+    values: dict[str, Any] = {}
+    for one in given or []:
+        name, equals, text = one.partition("=")
+        if not equals or not name:
+            raise OptionError(f"{option} takes name=value, but got {one!r}")
+        values[name] = _value(text)
+    return values
+
+
+def initial_of(given: list[str] | None) -> tuple[dict[str, Any], ...]:
+    """Return hparams that were given as JSON, one text for each agent."""
+    found = []
+    for text in given or []:
+        hparams = _value(text)
+        if not isinstance(hparams, dict):
+            raise OptionError(f"""--initial takes hparams as JSON, such as '{{"lr": 0.01}}', but got {text!r}""")
+        found.append(hparams)
+    return tuple(found)
+
+
+def _gpus(given: str | None) -> Gpus:
+    if given is None or given == "auto":
+        return cast("Gpus", given)
+    return int(given) if given.isdigit() else [part.strip() for part in given.split(",")]
 
 
 def _value(text: str) -> Any:

@@ -5,7 +5,7 @@ import sys
 from rich.console import Console
 
 from popbandits.run import Callback
-from popbandits.view import Lines, Live
+from popbandits.view.progress import shown
 
 
 def console() -> Console:
@@ -14,7 +14,5 @@ def console() -> Console:
 
 
 def progress(quiet: bool) -> list[Callback]:
-    """Return what shows a run's progress: a live table in a terminal, plain lines elsewhere, or nothing."""
-    if quiet:
-        return []
-    return [Live(Console())] if sys.stdout.isatty() else [Lines(sys.stdout)]
+    """Return what shows a run's progress here, or nothing."""
+    return [] if quiet else shown()

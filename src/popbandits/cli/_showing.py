@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from popbandits._errors import OptionError, RunError
-from popbandits.cli._arguments import space_of, target_of
+from popbandits.cli._arguments import space_of, target_of, values_of
 from popbandits.cli._console import console
 from popbandits.run import FILE, RUNS, Finding, check_trainable, load, verify
 from popbandits.view import as_csv, number, pairs, schedule_as_csv, standings, text, told, told_effects, with_error
@@ -63,6 +63,10 @@ def status(
     if run.beliefs is not None:
         for line in told(run.beliefs):
             out.print(line, markup=False, highlight=False)
+    if state["config"]:
+        out.print(f"config: {pairs(state['config'])}", markup=False, highlight=False)
+    for note in state["notes"]:
+        out.print(f"note: {text(note)}", markup=False, highlight=False)
     if state["failures"]:
         last = run.failures[-1]
         said = text(last.message)
@@ -146,13 +150,15 @@ def check(
     target: Annotated[str, typer.Argument(help="module:Class, file.py:Class, or a built-in name.", show_default=False)],
     space: Annotated[Path | None, typer.Option(help="The space, as TOML or JSON; else the trainable's own.")] = None,
     metric: Annotated[str, typer.Option(help="The score among what step returns.")] = "score",
+    config: Annotated[list[str] | None, typer.Option(help="A setting of the trainable's, as name=value.")] = None,
 ) -> None:
     """Say whether a trainable is sound: trained, saved, loaded, given other hparams.
 
     Example: popbandits check my_model.py:Model --space space.toml
     """
     found = target_of(target)
-    _report(check_trainable(found.load(), space_of(found, space, []), metric=metric))
+    own = values_of("--config", config)
+    _report(check_trainable(found.load(), space_of(found, space, []), metric=metric, config=own))
 
 
 @showing.command("verify")

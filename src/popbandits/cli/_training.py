@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from popbandits._errors import RunError
-from popbandits.cli._arguments import executor_of, space_of, strategy_of, target_of
+from popbandits.cli._arguments import executor_of, initial_of, space_of, strategy_of, target_of, values_of
 from popbandits.cli._console import console, progress
 from popbandits.cli._interrupts import interruptible
 from popbandits.run import Callback, Mode, Run, Settings, holder, load, replay, resume, start
@@ -24,6 +24,7 @@ training = typer.Typer()
 Folder = Annotated[Path, typer.Argument(help="The run's folder.", show_default=False)]
 Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes; one for each core by default.")]
 Where = Annotated[str, typer.Option(help="Where agents are trained: processes, inline or ray.")]
+Graphics = Annotated[str | None, typer.Option("--gpus", help="GPUs to share out: a number, auto, or ids as 0,1.")]
 Deadline = Annotated[float | None, typer.Option(help="Seconds an interval may take before it is tried again.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but the result.")]
 
@@ -43,8 +44,12 @@ def run(
     mode: Annotated[str, typer.Option(help="max or min.")] = "max",
     seed: Annotated[int, typer.Option(min=0, help="Of every random choice.")] = 0,
     sync: Annotated[bool, typer.Option("--sync/--async", help="Whether agents wait for one another.")] = True,
+    config: Annotated[list[str] | None, typer.Option(help="A setting of the trainable's, as name=value.")] = None,
+    initial: Annotated[list[str] | None, typer.Option(help="Hparams of one of the first agents, as JSON.")] = None,
+    checkpoint: Annotated[Path | None, typer.Option(help="A folder with weights that all agents start from.")] = None,
     executor: Where = "processes",
     workers: Workers = None,
+    gpus: Graphics = None,
     deadline: Deadline = None,
     retries: Annotated[int, typer.Option(min=0, help="How often an interval that failed is tried again.")] = 2,
     directory: Annotated[Path | None, typer.Option("--dir", help="The run's folder; a new one under runs/.")] = None,
@@ -55,7 +60,8 @@ def run(
     Example: popbandits run noisy-sgd --population 4 --intervals 20
     """
     found = target_of(target)
-    found.load()
+    own = values_of("--config", config)
+    found.load(own)
     settings = Settings(
         found,
         space_of(found, space, constant or []),
@@ -67,33 +73,39 @@ def run(
         metric,
         cast("Mode", mode),  # checked by Settings
         retries,
+        own,
+        initial_of(initial),
+        checkpoint is not None,
     )
-    where = executor_of(executor, workers, deadline)
-    _show(_unless_interrupted(lambda callbacks: start(settings, where, directory, callbacks), quiet))
+    where = executor_of(executor, workers, deadline, gpus)
+    _show(_unless_interrupted(lambda callbacks: start(settings, where, directory, callbacks, checkpoint), quiet))
 
 
 @training.command("resume")
 def resume_command(
     folder: Folder,
+    intervals: Annotated[int | None, typer.Option(min=1, help="Make the run longer: intervals of an agent.")] = None,
     target: Annotated[str | None, typer.Option(help="The trainable, when it is no longer where it was.")] = None,
     executor: Where = "processes",
     workers: Workers = None,
+    gpus: Graphics = None,
     deadline: Deadline = None,
     quiet: Quiet = False,
 ) -> None:
-    """Go on with a run that was interrupted, as if it had never been.
+    """Go on with a run that was interrupted, as if it had never been; or make a run longer.
 
-    Example: popbandits resume runs/my-run
+    Example: popbandits resume runs/my-run --intervals 40
     """
-    if load(folder).finished:
+    before = load(folder)
+    if before.finished and intervals in (None, before.settings.intervals):
         print(f"{folder} had ended already:")
     moved = None if target is None else target_of(target)
-    where = executor_of(executor, workers, deadline)
-    _show(
-        _unless_interrupted(
-            lambda callbacks: resume(folder, trainable=moved, executor=where, callbacks=callbacks), quiet
-        )
-    )
+    where = executor_of(executor, workers, deadline, gpus)
+
+    def go_on(callbacks: list[Callback]) -> Run:
+        return resume(folder, intervals=intervals, trainable=moved, executor=where, callbacks=callbacks, progress=False)
+
+    _show(_unless_interrupted(go_on, quiet))
 
 
 @training.command()
@@ -137,7 +149,13 @@ def replay_command(
     where = executor_of(executor, workers, None)
     done = _unless_interrupted(
         lambda callbacks: replay(
-            learned, seeds=seeds, agent=whose, executor=where, directory=directory, callbacks=callbacks
+            learned,
+            seeds=seeds,
+            agent=whose,
+            executor=where,
+            directory=directory,
+            callbacks=callbacks,
+            progress=False,
         ),
         quiet,
     )

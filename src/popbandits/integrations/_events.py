@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from popbandits.population import Decision, Event, Report
+from popbandits.population import Decision, Event, Extension, Report
 
 _EVENTS = "popbandits-events.jsonl"
 
@@ -12,7 +12,7 @@ def to_line(event: Event) -> str:
     """Return an event as one line."""
     if isinstance(event, Report):
         return json.dumps({"report": list(event)})
-    return json.dumps(event.to_json())
+    return json.dumps(event.to_json() if isinstance(event, Decision) else {"intervals": event.intervals})
 
 
 def from_line(line: str) -> Event:
@@ -20,6 +20,8 @@ def from_line(line: str) -> Event:
     body: dict[str, Any] = json.loads(line)
     if "report" in body:
         return Report(*body["report"])
+    if "intervals" in body:
+        return Extension(body["intervals"])
     return Decision.from_json(body)
 
 

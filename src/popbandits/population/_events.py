@@ -1,4 +1,4 @@
-"""What goes into the core and what comes out: reports, and decisions made of actions.
+"""What goes into the core and what comes out: reports, decisions made of actions, and longer budgets.
 
 The list of these events is the whole state of a population: `Population.restore` needs nothing else. What there is one
 of for every agent and interval is a named tuple: long runs are resumed sooner than with frozen dataclasses.
@@ -105,4 +105,15 @@ def _action_from_json(body: Mapping[str, Any]) -> Action:
     return Train(body["agent"], body["hparams"], body["source"])
 
 
-Event: TypeAlias = Report | Decision
+@dataclass(frozen=True)
+class Extension:
+    """The budget has grown: each agent may train this many intervals in all.
+
+    Args:
+        intervals: the new budget of one agent.
+    """
+
+    intervals: int
+
+
+Event: TypeAlias = Report | Decision | Extension

@@ -3,17 +3,18 @@
 import gc
 import math
 import operator
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from popbandits._errors import OptionError, OutOfTurnError, ScoreError, UnknownAgentError
-from popbandits.population._events import Decision, Event, Report, Train
+from popbandits._types import Hparams
+from popbandits.population._events import Decision, Event, Extension, Report, Train
 from popbandits.population._history import BestRow, History, HistoryLog
 from popbandits.population._strategy import Job, Strategy, View
-from popbandits.space import SpaceLike, as_space
+from popbandits.space import Space, SpaceLike, as_space
 
 
 class Population:
@@ -26,10 +27,12 @@ class Population:
         intervals: the budget of one agent; all strategies spend at most size x intervals.
         seed: of every random choice.
         sync: whether agents wait for one another at the end of an interval.
+        initial: the hparams that the first agents start with, in place of those that the strategy draws.
 
     Raises:
-        OptionError: for a size, number of intervals or seed that cannot be.
+        OptionError: for a size, number of intervals or seed that cannot be, or more initial hparams than agents.
         SpaceError: for a space that cannot be used.
+        HparamsError: for initial hparams outside the space.
 
     Examples:
         >>> from popbandits.strategies import RandomSearch
@@ -44,7 +47,15 @@ class Population:
     """
 
     def __init__(
-        self, space: SpaceLike, strategy: Strategy, *, size: int, intervals: int, seed: int = 0, sync: bool = True
+        self,
+        space: SpaceLike,
+        strategy: Strategy,
+        *,
+        size: int,
+        intervals: int,
+        seed: int = 0,
+        sync: bool = True,
+        initial: Sequence[Hparams] = (),
     ) -> None:
         self.space = as_space(space)
         self.strategy = strategy
@@ -54,6 +65,7 @@ class Population:
         self.intervals = _whole("intervals", intervals, 1)
         self.seed = _whole("seed", seed, 0)
         self.sync = bool(sync)
+        self.initial = _initial(self.space, self.size, initial)
         self.events: list[Event] = []
         """Every report told and every decision that followed, in order: what to keep, for `restore`."""
         self._log = HistoryLog(self.space)
@@ -74,7 +86,13 @@ class Population:
         """
         if self._started:
             raise OutOfTurnError("a population starts once, but start() was called again")
-        return self._applied(self.strategy.start(self.view()))
+        first = self.strategy.start(self.view())
+        given = dict(enumerate(self.initial))
+        actions = (
+            action._replace(hparams=given.get(action.agent, action.hparams)) if isinstance(action, Train) else action
+            for action in first
+        )
+        return self._applied(Decision(tuple(actions), first.notes))
 
     def tell(self, agent: int, score: Any, *, interval: int | None = None, score_error: Any = None) -> Decision | None:
         """Take the score of an agent's interval and return the decision that it leads to.
@@ -106,17 +124,18 @@ class Population:
         intervals: int,
         seed: int = 0,
         sync: bool = True,
+        initial: Sequence[Hparams] = (),
     ) -> "Population":
         """Return the population that lived through these events. No decision is made again.
 
         Args:
             events: the reports told and the decisions that followed, in order: what `population.events` was.
-            space, strategy, size, intervals, seed, sync: as they were given to the population.
+            space, strategy, size, intervals, seed, sync, initial: as they were given to the population.
 
         Raises:
             ReportError: when the events do not fit together.
         """
-        population = cls(space, strategy, size=size, intervals=intervals, seed=seed, sync=sync)
+        population = cls(space, strategy, size=size, intervals=intervals, seed=seed, sync=sync, initial=initial)
         with _nothing_to_collect():
             for event in events:
                 if isinstance(event, Report):
@@ -124,6 +143,8 @@ class Population:
                     if job is None or job.interval != event.interval:
                         population._checked(event.agent, event.score, event.interval)  # says what does not fit
                     population._record(event)
+                elif isinstance(event, Extension):
+                    population.extend(event.intervals)
                 else:
                     population._applied(event)
         return population
@@ -135,7 +156,29 @@ class Population:
         """
         if not self._due or (self.sync and self._training):
             return None
-        return self._applied(self.strategy.decide(self.view(), tuple(sorted(self._due))))
+        due = sorted(self._due)
+        return self._applied(self.strategy.decide(self.view(), tuple(due if self.sync else due[:1])))
+
+    def extend(self, intervals: int) -> None:
+        """Let each agent train more intervals: also those that have trained all they had. No decision is made yet.
+
+        Call `overdue` afterwards until it returns None: it says what agents that were done do next.
+
+        Args:
+            intervals: the new budget of one agent, more than the present one.
+
+        Raises:
+            OptionError: when it is not more, or the population has not started.
+        """
+        longer = _whole("intervals", intervals, 1)
+        if longer <= self.intervals:
+            raise OptionError(f"a run of {self.intervals} intervals can be made longer only, but got {intervals}")
+        if not self._started:
+            raise OptionError("a population that has not started is given its intervals when it is made")
+        spent = {agent for agent, reports in enumerate(self._reports) if reports >= self.intervals}
+        self._due |= spent - self._training.keys()
+        self.intervals = longer
+        self.events.append(Extension(longer))
 
     @property
     def notes(self) -> Mapping[str, Any]:
@@ -224,7 +267,7 @@ class Population:
             )
         # Nothing above has changed anything: a decision that does not fit leaves the population as it was.
         self._started = True
-        self._due.clear()
+        self._due = set() if self.sync else set(sorted(self._due)[1:])  # out of step, one after another is asked for
         self._notes = decision.notes
         for job in jobs:
             self._training[job.agent] = job
@@ -261,6 +304,16 @@ def _nothing_to_collect() -> Iterator[None]:
     finally:
         if collects:
             gc.enable()
+
+
+def _initial(space: Space, size: int, given: Any) -> tuple[Hparams, ...]:
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        raise OptionError(f"initial is a list of hparams, one dict for each of the first agents, but got {given!r}")
+    if len(given) > size:
+        raise OptionError(f"initial has hparams for {len(given)} agents, but there are {size}")
+    for hparams in given:
+        space.encode(hparams)  # refuses what lies outside
+    return tuple(space.from_values(space.to_values(hparams)) for hparams in given)
 
 
 def _whole(name: str, value: Any, least: int) -> int:

@@ -2,10 +2,20 @@
 
 from popbandits.run._callback import Callback
 from popbandits.run._check import check_trainable
-from popbandits.run._entries import DecisionEntry, Details, Entry, FailureEntry, NoteEntry, ReportEntry, Seconds
+from popbandits.run._entries import (
+    DecisionEntry,
+    Details,
+    Entry,
+    ExtensionEntry,
+    FailureEntry,
+    NoteEntry,
+    ReportEntry,
+    Seconds,
+)
 from popbandits.run._executor import Executor
 from popbandits.run._findings import Finding
 from popbandits.run._functional import functional
+from popbandits.run._gpus import Gpus
 from popbandits.run._inline import Inline
 from popbandits.run._lock import holder
 from popbandits.run._log import FILE, Log
@@ -31,8 +41,10 @@ __all__ = [
     "Details",
     "Entry",
     "Executor",
+    "ExtensionEntry",
     "FailureEntry",
     "Finding",
+    "Gpus",
     "Inline",
     "Log",
     "Mode",

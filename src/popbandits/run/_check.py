@@ -1,8 +1,9 @@
 """check_trainable: runs a user's code through what a run will ask of it, and says in plain words what is wrong."""
 
+import functools
 import math
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +13,21 @@ from popbandits._types import Hparams
 from popbandits.run._blame import blame
 from popbandits.run._checkpoints import beside, seal
 from popbandits.run._findings import Finding
-from popbandits.run._functional import Functional
 from popbandits.run._step import check_in_effect, scored
 from popbandits.run._target import Target
-from popbandits.run._trainable import check_methods
 from popbandits.space import SpaceLike, as_space
 
 
-def check_trainable(trainable: Any, space: SpaceLike, *, metric: str = "score") -> tuple[Finding, ...]:
+def check_trainable(
+    trainable: Any, space: SpaceLike, *, metric: str = "score", config: Mapping[str, Any] | None = None
+) -> tuple[Finding, ...]:
     """Return what was found when a trainable was made, trained, saved, loaded and given other hparams.
 
     Args:
         trainable: a class with `step`, `save` and `load`; or what `functional` returns.
         space: what each hyperparameter may be.
         metric: the name of the score among what a step returns.
+        config: the settings that it is made with, beside the seed.
 
     Examples:
         >>> class Still:
@@ -41,7 +43,7 @@ def check_trainable(trainable: Any, space: SpaceLike, *, metric: str = "score") 
     findings: list[Finding] = []
     try:
         with tempfile.TemporaryDirectory(prefix="popbandits-check-") as folder:
-            for finding in _findings(trainable, first, second, metric, Path(folder)):
+            for finding in _findings(trainable, config or {}, first, second, metric, Path(folder)):
                 findings.append(finding)  # noqa: PERF402  (what was found before a failure is kept)
     except PopbanditsError as error:
         findings.append(Finding(False, str(error)))
@@ -50,13 +52,16 @@ def check_trainable(trainable: Any, space: SpaceLike, *, metric: str = "score") 
     return tuple(findings)
 
 
-def _findings(trainable: Any, first: Hparams, second: Hparams, metric: str, folder: Path) -> Iterator[Finding]:
-    if not isinstance(trainable, Functional):
-        check_methods(trainable)
-    try:
-        yield Finding(True, f"a worker can import {Target.of(trainable)}")
-    except PopbanditsError as error:
-        yield Finding(False, str(error))
+def _findings(
+    trainable: Any, config: Mapping[str, Any], first: Hparams, second: Hparams, metric: str, folder: Path
+) -> Iterator[Finding]:
+    target = Target.of(trainable, config)
+    if target.sent() is None:
+        yield Finding(True, f"a worker can import {target}")
+    else:
+        yield Finding(True, f"{target} can be sent to a worker")
+        yield Finding(True, f"to resume a run of {target}, it has to be given again: a module would keep it", tip=True)
+    trainable = functools.partial(trainable, **config) if config else trainable
 
     def trained(hparams: Hparams, model: Any) -> float:
         score, _ = scored(model.step(hparams), metric)

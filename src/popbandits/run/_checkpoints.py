@@ -69,6 +69,22 @@ def publish(folder: Path, name: str) -> None:
     _fsync(folder)
 
 
+def take_in(source: Path, folder: Path, name: str) -> None:
+    """Copy a folder from elsewhere into the checkpoints under a name: a checkpoint, or files that a save has written.
+
+    Raises:
+        RunError: when it is not there, is damaged or holds something that is no file.
+    """
+    wrong = damage(source) if (source / MANIFEST).exists() else None
+    if wrong is not None:
+        raise RunError(f"the checkpoint {source} is damaged: {wrong}")
+    path = beside_of(folder, name)
+    shutil.rmtree(path, ignore_errors=True)
+    shutil.copytree(source, path, symlinks=True, ignore=shutil.ignore_patterns(MANIFEST))
+    seal(path)
+    publish(folder, name)
+
+
 def damage(path: Path) -> str | None:
     """Return what is wrong with a checkpoint in a few words, or None when its hashes hold."""
     try:

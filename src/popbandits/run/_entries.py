@@ -3,6 +3,7 @@
 `ReportEntry`     an agent has ended an interval, or was given up (then its score is nan)
 `DecisionEntry`   a strategy has decided, and each agent that trains is told which checkpoint to load
 `FailureEntry`    an attempt at an interval has failed
+`ExtensionEntry`  the run has been made longer
 `NoteEntry`       something that people should know
 
 Scores are the user's own metric, as `step` returned it: where mode is "min", lower is better. Entries are named tuples,
@@ -169,6 +170,19 @@ class FailureEntry(NamedTuple):
     time: float = 0.0
 
 
+class ExtensionEntry(NamedTuple):
+    """The run has been made longer.
+
+    Args:
+        intervals: how many each agent may train from here on, in all.
+        seq, time: its number in the log and when it was written; given by the log.
+    """
+
+    intervals: int
+    seq: int = 0
+    time: float = 0.0
+
+
 class NoteEntry(NamedTuple):
     """Something that people should know.
 
@@ -182,7 +196,7 @@ class NoteEntry(NamedTuple):
     time: float = 0.0
 
 
-Entry: TypeAlias = ReportEntry | DecisionEntry | FailureEntry | NoteEntry
+Entry: TypeAlias = ReportEntry | DecisionEntry | FailureEntry | ExtensionEntry | NoteEntry
 
 
 class Row(NamedTuple):
@@ -210,6 +224,8 @@ def to_row(entry: Entry) -> Row:
         if entry.damaged is not None:
             body |= {"damaged": entry.damaged, "load": entry.load}
         return Row("failure", entry.agent, entry.interval, None, None, json.dumps(body))
+    if isinstance(entry, ExtensionEntry):
+        return Row("extension", None, None, None, None, json.dumps({"intervals": entry.intervals}))
     return Row("note", None, None, None, None, json.dumps({"message": entry.message}))
 
 
@@ -234,6 +250,8 @@ def from_row(row: tuple[Any, ...]) -> Entry:
         if kind == "failure":
             told = (body["attempt"], body["kind"], body["message"], body["traceback"])
             return FailureEntry(agent, interval, *told, body.get("damaged"), body.get("load"), seq, when)
+        if kind == "extension":
+            return ExtensionEntry(body["intervals"], seq, when)
         if kind == "note":
             return NoteEntry(body["message"], seq, when)
     except (KeyError, TypeError) as error:

@@ -4,9 +4,10 @@ An executor is a frozen description (`Inline()`, `Processes(workers=2)`); `open`
 applies hparams after loading, writes the checkpoint beside and seals it; the controller publishes it.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, Union
+from typing import Any, Protocol, Union
 
 from popbandits._types import Hparams
 from popbandits.run._entries import Seconds
@@ -87,12 +88,14 @@ class Assignment:
         checkpoints: the folder of the checkpoints.
         metric: the name of the score among the metrics.
         size: the number of agents.
+        config: the user's own settings, which the trainable is made with beside its seed.
     """
 
     target: Target
     checkpoints: Path
     metric: str
     size: int
+    config: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Session(Protocol):

@@ -18,7 +18,7 @@ from popbandits.run._trainable import Trainable
 class Functional:
     """A trainable of pure functions; call it with a seed. See `functional`."""
 
-    init: Callable[[int], Any]
+    init: Callable[..., Any]
     train: Callable[[Any, Hparams], tuple[Any, Any]]
     reseeded: Callable[[Any, int], Any] | None = None
 
@@ -27,22 +27,22 @@ class Functional:
         """Those that were given."""
         return (self.init, self.train) if self.reseeded is None else (self.init, self.train, self.reseeded)
 
-    def __call__(self, seed: int) -> Trainable:
-        state = self.init(seed)
+    def __call__(self, seed: int, **config: Any) -> Trainable:
+        state = self.init(seed, **config)
         if self.reseeded is None:
             return _Functional(state, self.train)
         return _Reseeded(state, self.train, self.reseeded)
 
 
 def functional(
-    init: Callable[[int], Any],
+    init: Callable[..., Any],
     step: Callable[[Any, Hparams], tuple[Any, Any]],
     reseed: Callable[[Any, int], Any] | None = None,
 ) -> Functional:
     """Return a trainable of pure functions over a tree of arrays: dicts, lists and tuples of arrays and numbers.
 
     Args:
-        init: from a seed to the state.
+        init: from a seed, and the settings in `config` if there are any, to the state.
         step: from the state and the hparams to the next state and the score (or a dict of metrics).
         reseed: from the state and a seed to the state with other random numbers to come. Give it when the state holds a
             random key: without it an agent that copies another draws the same numbers as its donor.

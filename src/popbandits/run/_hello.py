@@ -20,6 +20,8 @@ class Hello:
         metric, size: of the run.
         keep: how many agents to keep in memory.
         path, argv: the controller's `sys.path` and `sys.argv`, so that imports mean the same.
+        config: the user's own settings.
+        code: the user's code as text, where it cannot be imported.
     """
 
     module: str
@@ -30,6 +32,8 @@ class Hello:
     keep: int
     path: list[str]
     argv: list[str]
+    config: dict[str, Any]
+    code: str | None
 
     @staticmethod
     def of(assignment: Assignment, keep: int) -> "Hello":
@@ -38,7 +42,16 @@ class Hello:
         checkpoints = str(assignment.checkpoints.resolve())
         path = [str(Path(entry or ".").resolve()) for entry in sys.path]
         return Hello(
-            target.module, list(target.names), checkpoints, assignment.metric, assignment.size, keep, path, sys.argv
+            target.module,
+            list(target.names),
+            checkpoints,
+            assignment.metric,
+            assignment.size,
+            keep,
+            path,
+            sys.argv,
+            dict(assignment.config),
+            target.sent(),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -52,5 +65,6 @@ class Hello:
             TrainableError: when it cannot be imported.
         """
         sys.argv[:] = self.argv
-        target = Target(self.module, tuple(self.names))
-        return Trainer(Assignment(target, checkpoints, self.metric, self.size), target.load(), self.keep)
+        target = Target(self.module, tuple(self.names)).received(self.code)
+        assignment = Assignment(target, checkpoints, self.metric, self.size, self.config)
+        return Trainer(assignment, target.load(self.config), self.keep)

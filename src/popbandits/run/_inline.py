@@ -18,7 +18,7 @@ class Inline:
 
 class _InlineSession:
     def __init__(self, assignment: Assignment) -> None:
-        self._trainer = Trainer(assignment, assignment.target.load(), room=assignment.size)
+        self._trainer = Trainer(assignment, assignment.target.load(assignment.config), room=assignment.size)
         self._waiting: deque[Task] = deque()
 
     def submit(self, task: Task) -> None:

@@ -16,7 +16,7 @@ from popbandits.population import Decision
 from popbandits.run._blame import blame
 from popbandits.run._callback import Callback
 from popbandits.run._checkpoints import publish, quarantine, sweep
-from popbandits.run._entries import DecisionEntry, Details, Entry, FailureEntry, NoteEntry, ReportEntry
+from popbandits.run._entries import DecisionEntry, Details, Entry, ExtensionEntry, FailureEntry, NoteEntry, ReportEntry
 from popbandits.run._executor import Assignment, Done, Executor, Failed, Outcome, Session, Task
 from popbandits.run._failpoints import failpoint
 from popbandits.run._keeper import Keeper
@@ -26,6 +26,8 @@ from popbandits.run._signals import Interrupts
 from popbandits.run._state import RunState, events
 
 CHECKPOINTS = "checkpoints"
+INITIAL = "initial"
+"""The checkpoint that agents start from in a run that was given one."""
 
 
 class Controller:
@@ -41,7 +43,7 @@ class Controller:
         self._held_back: dict[int, ReportEntry] = {}  # their reports, until it is known that others still succeed
         self._unheard: list[Entry] = []
         self.population = settings.population(events(settings, self._noting(log.entries())))
-        sweep(self._folder, self._keeper.needed(self._state.loading))
+        sweep(self._folder, self._keeper.needed(self._state.loading) | {INITIAL})
 
     def run(self, executor: Executor, interrupts: Interrupts) -> None:
         """Train until the population is finished, or a signal asks to stop.
@@ -50,13 +52,18 @@ class Controller:
             TrainingFailedError: when every agent fails.
             StorageError: when the disk is full or fails; the run can be resumed.
         """
-        assignment = Assignment(self._settings.target, self._folder, self._settings.metric, self._settings.size)
+        settings = self._settings
+        assignment = Assignment(settings.target, self._folder, settings.metric, settings.size, settings.config)
         session = executor.open(assignment)
         try:
-            begun = bool(self.population.events)
-            with self._asking():
-                decision = self.population.overdue() if begun else self.population.start()
-            self._decided(decision)
+            if not self.population.events:
+                with self._asking():
+                    decision: Decision | None = self.population.start()
+                self._decided(decision)
+            self._catch_up()
+            told = getattr(executor, "told", lambda: None)()
+            if told is not None:
+                self._add(NoteEntry(told))
             self._commit()
             for agent in self.population.training:
                 self._submit(session, agent)
@@ -66,6 +73,21 @@ class Controller:
                     self._take(session, outcomes)
         finally:
             session.close()
+
+    def extend(self, intervals: int) -> None:
+        """Make the run longer. It is written down with the first decision that follows from it."""
+        if intervals != self.population.intervals:
+            self.population.extend(intervals)
+            self._add(ExtensionEntry(intervals))
+
+    def _catch_up(self) -> None:
+        """Make the decisions that are due: after a strategy had failed, or for agents that may train on."""
+        while True:
+            with self._asking():
+                decision = self.population.overdue()
+            if decision is None:
+                return
+            self._decided(decision)
 
     def _take(self, session: Session, outcomes: list[Outcome]) -> None:
         """Log outcomes and what the core decides on them, make that durable, and only then carry it out."""
@@ -164,7 +186,8 @@ class Controller:
             return
         sources = {action.agent: action.source for action in decision.trained}
         latest = self._keeper.latest
-        loads = {agent: None if source is None else latest(source) for agent, source in sources.items()}
+        fresh = INITIAL if self._settings.warm else None
+        loads = {agent: fresh if source is None else latest(source) for agent, source in sources.items()}
         self._add(DecisionEntry(decision, loads))
 
     def _submit(self, session: Session, agent: int) -> None:
@@ -173,7 +196,8 @@ class Controller:
         seed = int(generator(self._settings.seed, "weights", job.interval, agent).integers(2**31))
         name = f"agent-{agent:04d}-interval-{job.interval:06d}-{attempt}"
         reseed = None
-        if job.source not in (None, agent):  # a copy must not draw the numbers that its donor draws
+        # What begins with weights of another's must not draw the numbers that others with these weights draw.
+        if job.source != agent and (job.source is not None or self._settings.warm):
             reseed = int(generator(self._settings.seed, "copy", job.interval, agent).integers(2**31))
         task = Task(agent, job.interval, attempt, job.hparams, self._state.loads.get(agent), name, seed, reseed)
         self._tasks[agent] = task

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from popbandits._errors import OptionError
 from popbandits.run._affinity import room_for
 from popbandits.run._executor import Assignment, Task
+from popbandits.run._gpus import Gpus, chosen, environment
 from popbandits.run._hello import Hello
 from popbandits.run._pool import Died, Pool, Ready, Unusable, Word, Worker, check_options
 from popbandits.run._wire import receive, send, unpack_outcome
@@ -27,40 +28,54 @@ class Processes:
     More agents than workers share them in turn; an agent that keeps its weights stays in the memory of its worker.
 
     Args:
-        workers: how many; None for one for each core, and never more than agents.
+        workers: how many; None for one for each core, or one for each GPU when there are any to share out. Never more
+            than agents.
         deadline: seconds an interval may take before its worker is ended and the interval tried again; None for ever.
         threads: for numerical libraries in each worker. More threads than cores make everything slower.
+        gpus: how many GPUs to use, "auto" for all there are, or a list of their ids. Each worker sees one of them, and
+            workers beyond the number of GPUs share them evenly. None leaves GPUs alone: every worker sees all.
 
     Raises:
-        OptionError: for numbers that cannot be.
+        OptionError: for numbers that cannot be, and GPUs that are not there.
+
+    Examples:
+        >>> Processes(workers=8, gpus=["0", "1"])
+        Processes(workers=8, deadline=None, threads=1, gpus=['0', '1'])
     """
 
     workers: int | None = None
     deadline: float | None = None
     threads: int = 1
+    gpus: Gpus = None
 
     def __post_init__(self) -> None:
+        chosen(self.gpus)
         check_options(self.workers, self.deadline)
         if not isinstance(self.threads, int) or self.threads < 1:
             raise OptionError(f"`threads >= 1` must hold, but got threads={self.threads!r}")
 
     def open(self, assignment: Assignment) -> "Pool[_Process]":
         """Start for one run."""
-        workers = min(assignment.size, self.workers or os.cpu_count() or 1)
+        gpus = chosen(self.gpus)
+        workers = min(assignment.size, self.workers or (len(gpus) if gpus else os.cpu_count()) or 1)
         keep = room_for(assignment.size, workers)
-        return Pool(_Pipes(assignment, workers, keep, self.threads), keep, self.deadline)
+        return Pool(_Pipes(assignment, workers, keep, self.threads, gpus), keep, self.deadline)
+
+    def told(self) -> str | None:
+        """Return what people should know of where a run is trained; None when it is as always."""
+        gpus = chosen(self.gpus)
+        return None if gpus is None else f"workers share the GPUs {', '.join(gpus)}"
 
 
 class _Process(Worker):
     """One process and its two pipes."""
 
-    def __init__(self, number: int, hello: Hello, log: str, threads: int) -> None:
+    def __init__(self, number: int, hello: Hello, log: str, told: dict[str, str]) -> None:
         super().__init__()
         self.number = number
         their_tasks, self.tasks = os.pipe()
         self.outcomes, their_outcomes = os.pipe()
         command = [sys.executable, "-m", "popbandits.run._worker", str(their_tasks), str(their_outcomes)]
-        one = dict.fromkeys(_THREADS, str(threads)) | {"XLA_FLAGS": os.environ.get("XLA_FLAGS", XLA)}
         with open(log, "ab") as output:
             self.process = subprocess.Popen(
                 [*command, str(os.getpid())],
@@ -69,7 +84,7 @@ class _Process(Worker):
                 stdout=output,
                 stderr=output,
                 start_new_session=True,  # a group of its own: what user code starts can be ended with it
-                env=os.environ | one,
+                env=os.environ | told,
             )
         os.close(their_tasks)
         os.close(their_outcomes)
@@ -92,8 +107,11 @@ class _Pipes:
 
     early = True  # a pipe holds the task until the process has started up
 
-    def __init__(self, assignment: Assignment, workers: int, keep: int, threads: int) -> None:
-        self._hello, self._threads = Hello.of(assignment, keep), threads
+    def __init__(
+        self, assignment: Assignment, workers: int, keep: int, threads: int, gpus: tuple[str, ...] | None
+    ) -> None:
+        self._hello, self._gpus = Hello.of(assignment, keep), gpus
+        self._told = dict.fromkeys(_THREADS, str(threads)) | {"XLA_FLAGS": os.environ.get("XLA_FLAGS", XLA)}
         self._logs = assignment.checkpoints.parent
         self._free = list(range(workers))[::-1]
         self._workers = workers
@@ -103,7 +121,8 @@ class _Pipes:
 
     def hire(self) -> _Process:
         number = self._free.pop()
-        return _Process(number, self._hello, str(self._logs / f"worker-{number}.log"), self._threads)
+        told = self._told | environment(self._gpus, number, self._workers)
+        return _Process(number, self._hello, str(self._logs / f"worker-{number}.log"), told)
 
     def give(self, worker: _Process, task: Task) -> None:
         with contextlib.suppress(BrokenPipeError):  # it died while idle: that is noticed like any other death

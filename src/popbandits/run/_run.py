@@ -13,13 +13,15 @@ import numpy as np
 
 from popbandits._errors import RunError, TrainingFailedError
 from popbandits.population import History, Population
-from popbandits.run._entries import Entry, FailureEntry, ReportEntry
+from popbandits.run._entries import Entry, FailureEntry, NoteEntry, ReportEntry
 from popbandits.run._lock import holder
 from popbandits.run._log import Log
 from popbandits.run._loop import CHECKPOINTS
 from popbandits.run._settings import Settings
-from popbandits.run._state import events
+from popbandits.run._state import events, extended
 from popbandits.strategies import Beliefs, Explanation
+
+_NOTES = 5  # of the log that a status shows
 
 
 @dataclass(frozen=True)
@@ -68,18 +70,24 @@ class Run:
         log = Log.open(self.directory)
         try:
             log.check()
-            self.settings = Settings.from_json(log.settings)
+            self._begun = Settings.from_json(log.settings)
             self.entries: tuple[Entry, ...] = tuple(log.entries())
         finally:
             log.close()
+        self.settings = extended(self._begun, self.entries)
 
     def __repr__(self) -> str:
         state = "finished" if self.finished else "running" if self.active else "unfinished"
         return f"<Run {self.directory} {state}, {len(self.history)} reports>"
 
+    def _repr_html_(self) -> str:
+        # By name: the engine must not depend on what shows it.
+        shown: str = importlib.import_module("popbandits.view").run_html(self)
+        return shown
+
     @cached_property
     def _population(self) -> Population:
-        return self.settings.population(events(self.settings, self.entries))
+        return self._begun.population(events(self._begun, self.entries))
 
     @cached_property
     def history(self) -> History:
@@ -222,6 +230,8 @@ class Run:
                 "score_error": best.score_error,
                 "hparams": best.hparams,
             },
+            "config": dict(self.settings.config),
+            "notes": [entry.message for entry in self.entries if isinstance(entry, NoteEntry)][-_NOTES:],
             "model": None if model is None else _plain(asdict(model)),
             "explanation": None if explanation is None else _plain(asdict(explanation)),
             "agents": [self._agent(agent, last.get(agent), state) for agent in range(self.settings.size)],

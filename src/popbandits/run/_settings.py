@@ -1,13 +1,14 @@
 """What a run is started with, and the JSON it is kept as."""
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from popbandits._errors import OptionError, PopbanditsError, RunError
+from popbandits._types import Hparams
 from popbandits.population import Event, Population, Strategy
 from popbandits.run._target import Target
 from popbandits.space import Space, space_from_json, space_to_json
@@ -26,6 +27,9 @@ class Settings:
         metric: the name of the score among what a step returns.
         mode: "max" when a higher metric is better, "min" when a lower one is.
         retries: how often an interval that failed is tried again before the agent is given up for replacement.
+        config: the user's own settings, which the trainable is made with beside its seed; JSON values.
+        initial: the hparams that the first agents start with.
+        warm: whether agents start from a checkpoint that the run was given, instead of fresh weights.
     """
 
     target: Target
@@ -38,8 +42,12 @@ class Settings:
     metric: str = "score"
     mode: Mode = "max"
     retries: int = 2
+    config: Mapping[str, Any] = field(default_factory=dict)
+    initial: tuple[Hparams, ...] = ()
+    warm: bool = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "config", checked_config(self.config))
         for name in ("size", "intervals", "seed"):
             value = getattr(self, name)
             if isinstance(value, np.integer):
@@ -57,7 +65,7 @@ class Settings:
 
     def population(self, events: Iterable[Event] = ()) -> Population:
         """Return the population that lived through these events; without any, one that has not started."""
-        options = {name: getattr(self, name) for name in ("size", "intervals", "seed", "sync")}
+        options = {name: getattr(self, name) for name in ("size", "intervals", "seed", "sync", "initial")}
         return Population.restore(self.space, self.strategy, events, **options)
 
     def to_json(self) -> dict[str, Any]:
@@ -65,6 +73,8 @@ class Settings:
         plain = {
             name: getattr(self, name) for name in ("size", "intervals", "seed", "sync", "metric", "mode", "retries")
         }
+        given = {"config": dict(self.config), "initial": list(self.initial), "warm": self.warm}
+        plain |= {name: value for name, value in given.items() if value}
         return plain | {
             "target": {"module": self.target.module, "names": list(self.target.names)},
             "space": json.loads(space_to_json(self.space)),
@@ -80,6 +90,7 @@ class Settings:
         """
         try:
             plain = {key: value for key, value in body.items() if key not in ("target", "space", "strategy", "version")}
+            plain["initial"] = tuple(plain.get("initial", ()))
             return Settings(
                 target=Target(body["target"]["module"], tuple(body["target"]["names"])),
                 space=space_from_json(json.dumps(body["space"])),
@@ -88,3 +99,26 @@ class Settings:
             )
         except (KeyError, TypeError, PopbanditsError) as error:
             raise RunError(f"the settings of the run cannot be read: {type(error).__name__}: {error}") from error
+
+
+def checked_config(given: Any) -> dict[str, Any]:
+    """Return the user's own settings, if they can be kept as JSON.
+
+    Raises:
+        OptionError: when they cannot.
+    """
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise OptionError(f"config is a dict of names and JSON values, but got {given!r}")
+    if "seed" in given:
+        raise OptionError("config cannot set 'seed': every agent is made with a seed of its own; give seed= to tune")
+    for name, value in given.items():
+        try:
+            kept = json.loads(json.dumps(value, allow_nan=False))
+        except (TypeError, ValueError):
+            kept = None
+        if kept != value:
+            raise OptionError(
+                f"config holds JSON values (texts, numbers, true, false, null, lists and dicts of them), "
+                f"but {name!r} is {value!r}"
+            )
+    return dict(given)

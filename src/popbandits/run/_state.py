@@ -6,11 +6,11 @@ Everything here is in the user's sense of the score, as in the log.
 import math
 from collections.abc import Iterable, Iterator
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from popbandits._types import Hparams
-from popbandits.population import Event, Report, Stop
-from popbandits.run._entries import DecisionEntry, Details, Entry, FailureEntry, ReportEntry
+from popbandits.population import Event, Extension, Report, Stop
+from popbandits.run._entries import DecisionEntry, Details, Entry, ExtensionEntry, FailureEntry, ReportEntry
 from popbandits.run._settings import Settings
 
 
@@ -48,7 +48,7 @@ class RunState:
     """What has happened so far.
 
     Args:
-        settings: of the run.
+        settings: of the run, as it was begun.
         entries: of its log, to begin with.
     """
 
@@ -76,6 +76,8 @@ class RunState:
             self.failures += 1
         elif isinstance(entry, ReportEntry):
             self._reported(entry)
+        elif isinstance(entry, ExtensionEntry):
+            self.settings = replace(self.settings, intervals=entry.intervals)
 
     @property
     def loading(self) -> set[str]:
@@ -113,3 +115,11 @@ def events(settings: Settings, entries: Iterable[Entry]) -> Iterator[Event]:
             yield Report(entry.agent, entry.interval, settings.inside(entry.score), entry.score_error)
         elif isinstance(entry, DecisionEntry):
             yield entry.decision
+        elif isinstance(entry, ExtensionEntry):
+            yield Extension(entry.intervals)
+
+
+def extended(settings: Settings, entries: Iterable[Entry]) -> Settings:
+    """Return the settings of a run as they are by now: it may have been made longer since it was begun."""
+    longer = [entry.intervals for entry in entries if isinstance(entry, ExtensionEntry)]
+    return replace(settings, intervals=longer[-1]) if longer else settings

@@ -14,7 +14,7 @@ from popbandits.run._checkpoints import beside, damage, seal
 from popbandits.run._entries import Seconds
 from popbandits.run._executor import Assignment, Done, Failed, Outcome, Task
 from popbandits.run._step import check_in_effect, scored
-from popbandits.run._trainable import Factory, Trainable
+from popbandits.run._trainable import Factory, Trainable, check_methods
 
 _STORAGE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)
 
@@ -63,7 +63,7 @@ class Trainer:
 
     def _ready(self, task: Task) -> Trainable:
         if task.load is None:
-            return self._factory(task.seed)
+            return self._made(task.seed)
         if self.holds(task):
             return self._held[task.agent].trainable
         path = self._assignment.checkpoints / task.load
@@ -71,12 +71,17 @@ class Trainer:
         if wrong is not None:
             raise _DamagedError(f"the checkpoint {task.load} is damaged: {wrong}")
         held = self._held.pop(task.agent, None)
-        trainable = held.trainable if held is not None else self._factory(task.seed)
+        trainable = held.trainable if held is not None else self._made(task.seed)
         trainable.load(path)
         reseed = getattr(trainable, "reseed", None)
         if task.reseed is not None and reseed is not None:
             reseed(task.reseed)
         return trainable
+
+    def _made(self, seed: int) -> Trainable:
+        made = self._factory(seed, **self._assignment.config)
+        check_methods(made, f"what {self._assignment.target.names[0]} makes")
+        return made
 
 
 class _DamagedError(RunError):

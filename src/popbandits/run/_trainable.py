@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -31,25 +31,50 @@ class Trainable(Protocol):
         """Become what was saved in the folder `path`."""
 
 
-Factory = Callable[[int], Trainable]
-"""Makes a trainable with fresh weights from a seed: a class, or what `functional` returns."""
+Factory = Callable[..., Trainable]
+"""Makes a trainable with fresh weights from a seed and the user's own settings: a class, a function, or what
+`functional` returns."""
 
 
-def check_methods(factory: Any) -> None:
-    """Refuse a class that lacks a method of a trainable."""
-    if not isinstance(factory, type):
-        hint = "pass the class, not an instance"
-        if inspect.isfunction(factory):
-            hint = "popbandits.functional(init, step) makes one of two functions"
-        elif isinstance(factory, functools.partial):
-            hint = "give it its settings in a subclass, as attributes"
-        raise TrainableError(f"a trainable is a class, but got {factory!r}; {hint}")
-    for method in ("step", "save", "load"):
-        if not callable(getattr(factory, method, None)):
-            raise TrainableError(f"a trainable has step, save and load, but {factory.__name__} has no {method}")
+def check_factory(factory: Any, config: Mapping[str, Any] | None) -> None:
+    """Refuse what cannot make a trainable: a class that lacks a method, or arguments that do not fit.
+
+    Args:
+        factory: a class, a function, or a `functools.partial` of one.
+        config: the settings that it is called with, beside the seed; None when they are not known yet.
+
+    Raises:
+        TrainableError: with what is wrong.
+    """
+    made = factory
+    while isinstance(made, functools.partial):
+        made = made.func
+    if not callable(made) or (not isinstance(made, type) and hasattr(made, "step")):
+        raise TrainableError(f"a trainable is a class, but got {factory!r}; pass the class, not an instance")
+    name = getattr(made, "__name__", repr(made))
+    if isinstance(made, type):
+        check_methods(made, name)
+    if config is None:
+        return
     try:
-        inspect.signature(factory).bind(0)
-    except TypeError:
-        raise TrainableError(f"a trainable is made with a seed, but {factory.__name__}(0) cannot be called") from None
+        signature = inspect.signature(factory)
     except ValueError:
-        pass  # made in C: it says nothing of its arguments
+        return  # made in C: it says nothing of its arguments
+    try:
+        signature.bind(0)
+    except TypeError:
+        if not config:
+            hint = "" if isinstance(made, type) else "; popbandits.functional(init, step) makes one of two functions"
+            raise TrainableError(f"a trainable is made with a seed, but {name}(0) cannot be called{hint}") from None
+    try:
+        signature.bind(0, **config)
+    except TypeError as error:
+        taken = ", ".join(list(signature.parameters)[1:]) or "none"
+        raise TrainableError(f"{name} cannot be made with this config: {error}; its settings are: {taken}") from None
+
+
+def check_methods(made: Any, name: str) -> None:
+    """Refuse a class, or something made by a function, that lacks a method of a trainable."""
+    for method in ("step", "save", "load"):
+        if not callable(getattr(made, method, None)):
+            raise TrainableError(f"a trainable has step, save and load, but {name} has no {method}")

@@ -1,10 +1,11 @@
 """tune, resume, load and replay: the doors of the engine."""
 
+import importlib
 import inspect
 import signal
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,18 @@ from typing import Any
 from popbandits import _version
 from popbandits._code import stop_if_imported
 from popbandits._errors import OptionError, RunError, TrainableError
+from popbandits._types import Hparams
 from popbandits.population import Strategy
 from popbandits.run._callback import Callback
+from popbandits.run._checkpoints import take_in
 from popbandits.run._executor import Executor
+from popbandits.run._inline import Inline
 from popbandits.run._lock import Lock
 from popbandits.run._log import Log
-from popbandits.run._loop import CHECKPOINTS, Controller
+from popbandits.run._loop import CHECKPOINTS, INITIAL, Controller
 from popbandits.run._processes import Processes
 from popbandits.run._run import Run
-from popbandits.run._settings import Mode, Settings
+from popbandits.run._settings import Mode, Settings, checked_config
 from popbandits.run._signals import Interrupts
 from popbandits.run._target import Target
 from popbandits.space import SpaceLike, as_space
@@ -43,12 +47,18 @@ def tune(
     directory: str | Path | None = None,
     sync: bool = True,
     retries: int = 2,
+    config: Mapping[str, Any] | None = None,
+    initial: Sequence[Hparams] = (),
+    checkpoint: str | Path | None = None,
     callbacks: Sequence[Callback] = (),
+    progress: bool = True,
 ) -> Run:
     """Train a population and learn the schedule of its hyperparameters.
 
     Args:
-        trainable: a class with `step`, `save` and `load`, made with a seed; or what `functional` returns.
+        trainable: a class with `step`, `save` and `load`, made with a seed; a function that makes such an object; or
+            what `functional` returns. One that cannot be imported, because it was written in a notebook or inside a
+            function, is sent to the workers, and `resume` has to be given it again.
         space: what each hyperparameter may be.
         intervals: how many intervals each agent trains.
         population: how many agents.
@@ -59,7 +69,11 @@ def tune(
         directory: the run's folder; a new one under `runs/` unless you say otherwise.
         sync: whether agents wait for one another at the end of an interval.
         retries: how often an interval that failed is tried again before the agent is replaced.
+        config: settings of your own, as JSON values: the trainable is made with `trainable(seed, **config)`.
+        initial: hparams that the first agents start with, such as your best guess; the strategy draws the others.
+        checkpoint: a folder with weights that all agents start from, as `save` wrote it: `run.best.checkpoint`, say.
         callbacks: told what happens.
+        progress: whether to show how far it is: a table in a terminal or notebook, and lines elsewhere.
 
     Returns:
         The run, finished.
@@ -71,8 +85,9 @@ def tune(
     stop_if_imported()
     if isinstance(population, int) and population < 1:
         raise OptionError(f"`population >= 1` must hold, but got population={population}")
+    own = checked_config(config or {})
     settings = Settings(
-        Target.of(trainable),
+        Target.of(trainable, own),
         as_space(space),
         strategy or PB2(),
         population,
@@ -82,18 +97,30 @@ def tune(
         metric,
         mode,
         retries,
+        own,
+        initial,  # type: ignore[arg-type]  # becomes a tuple when it is checked
+        checkpoint is not None,
     )
-    return start(settings, executor or Processes(), directory, callbacks)
+    _check_callbacks(callbacks)
+    return start(settings, executor or Processes(), directory, [*_shown(progress), *callbacks], checkpoint)
 
 
 def start(
-    settings: Settings, executor: Executor, directory: str | Path | None, callbacks: Sequence[Callback] = ()
+    settings: Settings,
+    executor: Executor,
+    directory: str | Path | None,
+    callbacks: Sequence[Callback] = (),
+    checkpoint: str | Path | None = None,
 ) -> Run:
-    """Train a new run with these settings, to its end."""
+    """Train a new run with these settings, to its end; from the weights in a checkpoint, if one is given."""
     stop_if_imported()
     # All that can be refused is, before a folder is made.
-    settings.population()
-    settings.target.load()
+    settings = replace(settings, initial=settings.population().initial)
+    settings.target.load(settings.config)
+    if not isinstance(executor, Inline):
+        settings.target.sent()
+    if checkpoint is not None and not Path(checkpoint).is_dir():
+        raise RunError(f"there is no checkpoint to start from at {checkpoint}")
     kept = settings.to_json() | {"version": _version.__version__}
     _check(executor, callbacks)
     folder = Path(directory) if directory is not None else _new_folder(settings.target)
@@ -102,6 +129,11 @@ def start(
     except OSError as error:
         raise RunError(f"the folder {folder} cannot be made: {error.strerror}") from None
     with Lock(folder):
+        if checkpoint is not None:
+            try:
+                take_in(Path(checkpoint), folder / CHECKPOINTS, INITIAL)
+            except OSError as error:
+                raise RunError(f"the checkpoint {checkpoint} cannot be copied: {error}") from None
         log = Log.create(folder, kept)
         return _drive(folder, settings, log, executor, callbacks)
 
@@ -109,20 +141,26 @@ def start(
 def resume(
     directory: str | Path,
     *,
+    intervals: int | None = None,
     trainable: Any = None,
     executor: Executor | None = None,
     callbacks: Sequence[Callback] = (),
+    progress: bool = True,
 ) -> Run:
-    """Go on with a run that was interrupted, as if it had never been.
+    """Go on with a run that was interrupted, as if it had never been; or make a run longer, finished or not.
 
     Args:
         directory: the run's folder.
+        intervals: how many intervals each agent trains in all, when that is more than the run was begun with. What was
+            decided so far stays as it is.
         trainable: the user's code, when it is no longer where it was: the class has moved, or the run has.
         executor: where agents are trained; it need not be the one it was begun with.
         callbacks: told what happens.
+        progress: as for `tune`.
 
     Raises:
         RunError: when there is no run, another process trains it, or its log is damaged or of another version.
+        OptionError: for fewer intervals than the run has.
     """
     stop_if_imported()
     executor = executor or Processes()
@@ -134,14 +172,17 @@ def resume(
         log.check()
         settings = Settings.from_json(log.settings)
         if trainable is not None:
-            settings = replace(settings, target=trainable if isinstance(trainable, Target) else Target.of(trainable))
+            given = trainable if isinstance(trainable, Target) else Target.of(trainable, settings.config)
+            settings = replace(settings, target=given)
         if isinstance(settings.strategy, Elsewhere | Former):
             settings = replace(settings, strategy=settings.strategy.load())
         try:
-            settings.target.load()
+            settings.target.load(settings.config)
         except TrainableError as error:
+            if not settings.target.module:
+                raise
             raise TrainableError(f"{error}; if the code has moved, resume with trainable=… (--target)") from None
-        return _drive(folder, settings, log, executor, callbacks)
+        return _drive(folder, settings, log, executor, [*_shown(progress), *callbacks], intervals)
 
 
 def load(directory: str | Path) -> Run:
@@ -158,9 +199,11 @@ def replay(
     *,
     seeds: int = 4,
     agent: int | str = "best",
+    trainable: Any = None,
     executor: Executor | None = None,
     directory: str | Path | None = None,
     callbacks: Sequence[Callback] = (),
+    progress: bool = True,
 ) -> Run:
     """Train fresh weights under the schedule that a run has learned, to see whether it carries over.
 
@@ -168,33 +211,43 @@ def replay(
         run: the run that learned it.
         seeds: how many models to train, each with a seed of its own.
         agent: whose schedule; "best" for that of the best weights.
-        executor, directory, callbacks: as for `tune`.
+        trainable: the user's code, when it cannot be imported from where it was.
+        executor, directory, callbacks, progress: as for `tune`.
 
     Returns:
         A run in which every agent followed the schedule.
     """
     schedule = run.schedule(agent)
     old = run.settings
-    settings = Settings(
-        old.target,
-        old.space,
-        FixedSchedule(schedule=schedule),
-        seeds,
-        len(schedule),
-        old.seed + 1,
-        True,
-        old.metric,
-        old.mode,
-        old.retries,
+    settings = replace(
+        old,
+        target=old.target if trainable is None else Target.of(trainable, old.config),
+        strategy=FixedSchedule(schedule=schedule),
+        size=seeds,
+        intervals=len(schedule),
+        seed=old.seed + 1,
+        sync=True,
+        initial=(),
     )
-    return start(settings, executor or Processes(), directory, callbacks)
+    warm = run.directory / CHECKPOINTS / INITIAL if old.warm else None
+    _check_callbacks(callbacks)
+    return start(settings, executor or Processes(), directory, [*_shown(progress), *callbacks], warm)
 
 
-def _drive(folder: Path, settings: Settings, log: Log, executor: Executor, callbacks: Sequence[Callback]) -> Run:
+def _drive(
+    folder: Path,
+    settings: Settings,
+    log: Log,
+    executor: Executor,
+    callbacks: Sequence[Callback],
+    intervals: int | None = None,
+) -> Run:
     interrupts = Interrupts()
     try:
         with interrupts:
             controller = Controller(folder, settings, log, callbacks)
+            if intervals is not None:
+                controller.extend(intervals)
             for callback in callbacks:
                 _tell(callback.on_start, Run(folder))
             controller.run(executor, interrupts)
@@ -214,11 +267,23 @@ def _check(executor: Any, callbacks: Any) -> None:
     """Refuse what is no executor, or no callbacks."""
     if inspect.isclass(executor) or not callable(getattr(executor, "open", None)):
         raise OptionError(f"executor must be Processes(), Inline() or Ray(), but got {executor!r}")
+    _check_callbacks(callbacks)
+
+
+def _check_callbacks(callbacks: Any) -> None:
     if not isinstance(callbacks, Sequence):
         raise OptionError(f"callbacks must be a list, but got {callbacks!r}")
     for callback in callbacks:
         if inspect.isclass(callback) or not callable(getattr(callback, "on_entry", None)):
             raise OptionError(f"callbacks must be objects of a class like Callback, but got {callback!r}")
+
+
+def _shown(progress: bool) -> list[Callback]:
+    if not progress:
+        return []
+    # By name: the engine must not depend on what shows it.
+    shown: list[Callback] = importlib.import_module("popbandits.view.progress").shown()
+    return shown
 
 
 def _tell(hear: Callable[[Run], None], run: Run) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from popbandits._errors import PopbanditsError
-from popbandits.population import Decision, Report
+from popbandits.population import Decision, Extension, Report
 from popbandits.run._checkpoints import damage, visible
 from popbandits.run._entries import DecisionEntry, Entry, ReportEntry
 from popbandits.run._findings import Finding
@@ -79,9 +79,14 @@ def _decisions(settings: Settings, entries: list[Entry]) -> Iterator[Finding]:
         if isinstance(event, Report):
             made = population.tell(event.agent, event.score, interval=event.interval, score_error=event.score_error)
             continue
+        if isinstance(event, Extension):
+            population.extend(event.intervals)
+            made = population.overdue()
+            continue
         made = population.start() if count == 0 else made
         count += 1
         if made is None or made.actions != event.actions:
             yield Finding(False, f"decision {count} is not the one that its reports lead to")
             return
+        made = population.overdue()
     yield Finding(True, f"{count} decisions, each the one that its reports lead to")

@@ -1,8 +1,7 @@
-"""Progress of a run: a live table in a terminal, plain lines elsewhere."""
+"""Progress of a run as a table in a terminal that changes in place."""
 
 import math
 import time
-from typing import TextIO
 
 from rich.console import Console, Group
 from rich.live import Live as RichLive
@@ -11,8 +10,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from popbandits.run import AgentState, Callback, Entry, FailureEntry, ReportEntry, Run, RunState
-from popbandits.view._format import number, pairs, text, with_error
+from popbandits.run import AgentState, Callback, Entry, FailureEntry, Run, RunState
+from popbandits.view._format import number, pairs, text
+from popbandits.view._lines import Pace, duration, failure, summary
 
 _MOST_ROWS = 16
 _COLUMNS = {"agent": 5, "interval": 8, "score": 9, "±": 8, "change": 9, "from": 4, "time": 6, "state": 8}
@@ -20,23 +20,6 @@ _COLUMNS = {"agent": 5, "interval": 8, "score": 9, "±": 8, "change": 9, "from":
 _NARROW = 100  # below this many columns, hparams need the room of these
 _DISPENSABLE = ("±", "from", "time")
 _AROUND = 5  # lines of a terminal that are not rows: the heading, the bar, the summary
-
-
-class Pace:
-    """How fast reports come in since it was made.
-
-    Args:
-        reports: that had come in by then.
-    """
-
-    def __init__(self, reports: int) -> None:
-        self._before, self._began = reports, time.monotonic()
-
-    def seconds_left(self, state: RunState) -> float | None:
-        """Return an estimate of the time to the end; None before a report has come in."""
-        done = state.reports - self._before
-        left = state.settings.size * state.settings.intervals - state.reports
-        return (time.monotonic() - self._began) / done * left if done else None
 
 
 class Live(Callback):
@@ -65,7 +48,7 @@ class Live(Callback):
         assert self._live is not None
         self._state.follow(entry)
         if isinstance(entry, FailureEntry):
-            self._live.console.print(Text(_failure(entry), style="yellow"))
+            self._live.console.print(Text(failure(entry), style="yellow"))
         if time.monotonic() - self._drawn > 0.1:
             self._drawn = time.monotonic()
             self._live.update(self._table(), refresh=True)
@@ -79,39 +62,6 @@ class Live(Callback):
         assert self._state is not None
         left = self._pace.seconds_left(self._state)
         return table(self._state, self._console.width, self._console.height, left)
-
-
-class Lines(Callback):
-    """A line for each interval that all agents have ended, and for each failure.
-
-    Args:
-        out: where to write.
-    """
-
-    def __init__(self, out: TextIO) -> None:
-        self._out = out
-        self._state: RunState | None = None
-        self._pace = Pace(0)
-        self._shown = 0
-
-    def on_start(self, run: Run) -> None:
-        self._state = RunState(run.settings, run.entries)
-        self._pace = Pace(self._state.reports)
-        self._shown = self._state.reports // run.settings.size
-        self._print(f"run {text(run.directory)}")
-
-    def on_entry(self, entry: Entry) -> None:
-        assert self._state is not None
-        self._state.follow(entry)
-        if isinstance(entry, FailureEntry):
-            self._print(_failure(entry))
-        rounds = self._state.reports // self._state.settings.size
-        if isinstance(entry, ReportEntry) and rounds > self._shown:
-            self._shown = rounds
-            self._print(_summary(self._state, self._pace.seconds_left(self._state)))
-
-    def _print(self, line: str) -> None:
-        print(line, file=self._out, flush=True)
 
 
 def table(state: RunState, width: int, height: int, seconds_left: float | None = None) -> Group:
@@ -144,7 +94,7 @@ def table(state: RunState, width: int, height: int, seconds_left: float | None =
     bar = Table.grid()  # a bar alone would leave the cursor on its line
     bar.add_row(ProgressBar(total=state.settings.size * state.settings.intervals, completed=state.reports, width=60))
     parts.append(bar)
-    parts.append(Text(_summary(state, seconds_left)))
+    parts.append(Text(summary(state, seconds_left)))
     return Group(*parts)
 
 
@@ -165,34 +115,7 @@ def _row(agent: AgentState, room: int) -> dict[str, str]:
         "±": "" if agent.score_error is None else f"{agent.score_error:.2g}",
         "change": "" if agent.change is None else f"{agent.change:+.3g}",
         "from": "" if agent.copied is None else str(agent.copied),
-        "time": "" if agent.details is None else _duration(sum(agent.details.seconds)),
+        "time": "" if agent.details is None else duration(sum(agent.details.seconds)),
         "state": agent.state,
         "hparams": escape(hparams if len(hparams) <= room else hparams[: room - 1] + "…"),
     }
-
-
-def _summary(state: RunState, seconds_left: float | None) -> str:
-    budget = state.settings.size * state.settings.intervals
-    parts = [f"{state.reports}/{budget} reports"]
-    if state.best is not None:
-        best = state.best
-        score = with_error(best.score, best.score_error)
-        parts.append(f"best {text(state.settings.metric)} {score} (agent {best.agent}, interval {best.interval})")
-    if state.failures:
-        parts.append(f"{state.failures} failures")
-    if seconds_left is not None and state.reports < budget:
-        parts.append(f"{_duration(seconds_left)} left")
-    return ", ".join(parts)
-
-
-def _failure(entry: FailureEntry) -> str:
-    return f"agent {entry.agent}, interval {entry.interval}, attempt {entry.attempt}: {text(entry.message)}"
-
-
-def _duration(seconds: float) -> str:
-    whole = round(seconds)
-    if whole < 10:
-        return f"{seconds:.1f} s"
-    if whole < 60:
-        return f"{whole} s"
-    return f"{whole // 60} min" if whole < 5400 else f"{whole / 3600:.1f} h"
