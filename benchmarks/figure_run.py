@@ -1,6 +1,6 @@
 """The README's figure: one real run, agent by agent. Who led, who copied whom, and with which hparams.
 
-    python -m benchmarks.figure_run RUN docs/run.svg [HPARAM]
+python -m benchmarks.figure_run RUN docs/run.svg [HPARAM]
 """
 
 import sys
@@ -36,7 +36,8 @@ def main(folder: Path, path: Path, name: str) -> None:
         )
     best = run.best
     scores.scatter([best.interval], [best.score], s=70, facecolors="none", edgecolors="black", zorder=3)
-    scores.set(title=f"{run.settings.target.names[0]}, best {best.score:.0f}; an arrow is a copy of the agent above", ylabel="score")
+    named = run.settings.target.names[0]
+    scores.set(title=f"{named}, best {best.score:.0f}; an arrow is a copy of the agent above", ylabel="score")
     scores.legend(loc="lower right", fontsize=8)
     hparams.set(xlabel="interval", ylabel=name, xticks=range(0, run.settings.intervals + 1, 5))
     if getattr(run.settings.space.params[name], "log", False):

@@ -152,11 +152,58 @@ def test_what_cannot_be_changed_is_refused_by_name(make: Any, hparams: dict[str,
         make(0).step(hparams)
 
 
-def test_a_trainable_without_a_name_is_refused_in_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(pb.TrainableError, match=r"bind it to a name at the top of a module: Agent = trainable\(ppo\)"):
-        pb.tune(sb3.trainable(ppo, steps=64), {"gamma": (0.9, 0.99)}, intervals=1, directory=tmp_path / "run")
+def test_a_trainable_without_a_name_is_sent_to_the_workers(tmp_path: Path) -> None:
+    run = pb.tune(
+        sb3.trainable(ppo, steps=64), {"gamma": (0.9, 0.99)}, population=2, intervals=1, directory=tmp_path / "run"
+    )
+    assert run.finished
 
 
 def test_steps_that_cannot_be_are_refused() -> None:
     with pytest.raises(pb.OptionError, match="`steps >= 1` must hold, but got steps=0"):
         sb3.trainable(ppo, steps=0)
+
+
+def test_the_statistics_of_a_normalising_wrapper_travel_with_a_copy(tmp_path: Path) -> None:
+    from stable_baselines3.common.env_util import make_vec_env
+    from stable_baselines3.common.vec_env import VecNormalize
+
+    def make(seed: int) -> Any:
+        return PPO("MlpPolicy", VecNormalize(make_vec_env("CartPole-v1", 2, seed=seed)), n_steps=32, seed=seed)
+
+    donor, copy = (sb3.trainable(make, steps=64)(seed) for seed in (0, 1))
+    donor.step({"learning_rate": 1e-3})
+    donor.save(tmp_path)
+    copy.load(tmp_path)
+    theirs, ours = donor.model.get_vec_normalize_env(), copy.model.get_vec_normalize_env()
+    assert theirs.obs_rms.count > 60
+    assert ours.obs_rms.count == theirs.obs_rms.count
+    assert (ours.obs_rms.mean == theirs.obs_rms.mean).all()
+    assert ours.ret_rms.var == theirs.ret_rms.var
+
+
+@pytest.mark.parametrize("name", ["TQC", "QRDQN", "TRPO", "MaskablePPO", "RecurrentPPO"])
+def test_algorithms_of_sb3_contrib_are_saved_and_loaded(tmp_path: Path, name: str) -> None:
+    contrib = pytest.importorskip("sb3_contrib")
+    off_policy = {"learning_starts": 10, "buffer_size": 200}
+    options = off_policy if name in ("TQC", "QRDQN") else {"n_steps": 32}
+    policy = "MlpLstmPolicy" if name == "RecurrentPPO" else "MlpPolicy"
+    env: Any = "Pendulum-v1" if name == "TQC" else "CartPole-v1"
+    if name == "MaskablePPO":
+        import gymnasium
+        from sb3_contrib.common.wrappers import ActionMasker
+
+        env = ActionMasker(gymnasium.make(env), lambda _: np.ones(2, dtype=bool))
+
+    def make(seed: int) -> Any:
+        return getattr(contrib, name)(policy, env, batch_size=16, seed=seed, **options)
+
+    donor, copy = (sb3.trainable(make, steps=64)(seed) for seed in (0, 1))
+    donor.step({"learning_rate": 1e-3, "gamma": 0.95})
+    assert donor.hparams_in_effect() == {"learning_rate": 1e-3, "gamma": 0.95}
+    donor.save(tmp_path)
+    copy.load(tmp_path)
+    for theirs, ours in zip(donor.model.policy.parameters(), copy.model.policy.parameters(), strict=True):
+        assert (theirs == ours).all()
+    copy.step({"learning_rate": 1e-4, "gamma": 0.9})
+    assert copy.hparams_in_effect() == {"learning_rate": 1e-4, "gamma": 0.9}

@@ -249,13 +249,6 @@ class TestBadInput:
             tune(tmp_path, trainable=trainable)
         assert not (tmp_path / "run").exists()
 
-    def test_a_class_inside_a_function_cannot_reach_a_worker(self, tmp_path: Path) -> None:
-        class Local(models.Model):
-            pass
-
-        with pytest.raises(pb.TrainableError, match="inside a function; move it to the top of a module"):
-            tune(tmp_path, trainable=Local)
-
     @pytest.mark.parametrize(
         ("given", "error", "words"),
         [

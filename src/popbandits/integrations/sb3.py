@@ -1,7 +1,10 @@
 """Stable-Baselines3: a trainable from a function that makes a model. PPO, A2C, SAC, TD3, DDPG and DQN.
 
+Of sb3-contrib, TQC, QR-DQN, TRPO, MaskablePPO and RecurrentPPO work as well.
+
 Hparams are changed on the live model, after loading, and read back from where training uses them. A checkpoint holds
-the weights and optimisers (torch), counters, and the replay buffer (numpy); episodes in progress begin anew.
+the weights and optimisers (torch), counters, the replay buffer and the statistics of a `VecNormalize` wrapper (numpy);
+episodes in progress begin anew.
 """
 
 import json
@@ -27,6 +30,7 @@ _PLAIN = (
     *("gamma", "gae_lambda", "batch_size", "n_epochs", "vf_coef", "max_grad_norm", "tau", "gradient_steps"),
     *("target_policy_noise", "target_noise_clip", "policy_delay", "target_update_interval"),
 )
+_MOMENTS = ("mean", "var", "count")
 _COUNTERS = ("num_timesteps", "_n_updates", "_episode_num")
 
 
@@ -112,6 +116,10 @@ class _Agent:
             counters |= {"pos": buffer.pos, "full": buffer.full}
             filled = buffer.buffer_size if buffer.full else buffer.pos
             np.savez(path / "replay.npz", **{name: array[:filled] for name, array in _arrays(buffer).items()})
+        statistics = _statistics(self.model)
+        if statistics:
+            arrays = {f"{name}.{part}": getattr(held, part) for name, held in statistics.items() for part in _MOMENTS}
+            np.savez(path / "normalise.npz", **arrays)
         (path / "counters.json").write_text(json.dumps(counters))
 
     def load(self, path: Path) -> None:
@@ -127,6 +135,12 @@ class _Agent:
             with np.load(path / "replay.npz", allow_pickle=False) as saved:
                 for name, array in _arrays(buffer).items():
                     array[: len(saved[name])] = saved[name]
+        statistics = _statistics(model)
+        if statistics:
+            with np.load(path / "normalise.npz", allow_pickle=False) as saved:
+                for name, held in statistics.items():
+                    held.mean, held.var = saved[f"{name}.mean"], saved[f"{name}.var"]
+                    held.count = float(saved[f"{name}.count"])
         for name in _COUNTERS:
             setattr(model, name, counters[name])
         model._last_obs = None  # episodes begin anew
@@ -135,6 +149,16 @@ class _Agent:
             model.ep_success_buffer = deque(maxlen=model._stats_window_size)
         model.ep_info_buffer.clear()
         model.ep_info_buffer.extend(counters["episodes"])
+
+
+def _statistics(model: Any) -> dict[str, Any]:
+    """Return the running means and variances of a `VecNormalize` wrapper, by name; none where there is no wrapper."""
+    wrapper = model.get_vec_normalize_env()
+    if wrapper is None:
+        return {}
+    seen = getattr(wrapper, "obs_rms", None)  # there is none when observations are not normalised
+    named = {f"seen.{key}": held for key, held in seen.items()} if isinstance(seen, dict) else {"seen": seen}
+    return {name: held for name, held in (named | {"returns": wrapper.ret_rms}).items() if held is not None}
 
 
 def _arrays(buffer: Any) -> dict[str, Any]:

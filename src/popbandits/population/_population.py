@@ -2,19 +2,19 @@
 
 import gc
 import math
-import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from popbandits._errors import OptionError, OutOfTurnError, ScoreError, UnknownAgentError
+from popbandits._errors import OptionError, OutOfTurnError, UnknownAgentError
 from popbandits._types import Hparams
+from popbandits.population._checks import checked_error, checked_initial, checked_score, whole
 from popbandits.population._events import Decision, Event, Extension, Report, Train
 from popbandits.population._history import BestRow, History, HistoryLog
 from popbandits.population._strategy import Job, Strategy, View
-from popbandits.space import Space, SpaceLike, as_space
+from popbandits.space import SpaceLike, as_space
 
 
 class Population:
@@ -61,11 +61,11 @@ class Population:
         self.strategy = strategy
         if not callable(getattr(strategy, "decide", None)) or isinstance(strategy, type):
             raise OptionError(f"a strategy is an instance such as PB2(), but got {strategy!r}")
-        self.size = _whole("size", size, 1)
-        self.intervals = _whole("intervals", intervals, 1)
-        self.seed = _whole("seed", seed, 0)
+        self.size = whole("size", size, 1)
+        self.intervals = whole("intervals", intervals, 1)
+        self.seed = whole("seed", seed, 0)
         self.sync = bool(sync)
-        self.initial = _initial(self.space, self.size, initial)
+        self.initial = checked_initial(self.space, self.size, initial)
         self.events: list[Event] = []
         """Every report told and every decision that followed, in order: what to keep, for `restore`."""
         self._log = HistoryLog(self.space)
@@ -170,13 +170,14 @@ class Population:
         Raises:
             OptionError: when it is not more, or the population has not started.
         """
-        longer = _whole("intervals", intervals, 1)
+        longer = whole("intervals", intervals, 1)
         if longer <= self.intervals:
             raise OptionError(f"a run of {self.intervals} intervals can be made longer only, but got {intervals}")
         if not self._started:
             raise OptionError("a population that has not started is given its intervals when it is made")
-        spent = {agent for agent, reports in enumerate(self._reports) if reports >= self.intervals}
-        self._due |= spent - self._training.keys()
+        # While others train, those that were stopped before they were spent were stopped for good reason.
+        least = self.intervals if self._training else 1
+        self._due |= {agent for agent, reports in enumerate(self._reports) if reports >= least} - self._training.keys()
         self.intervals = longer
         self.events.append(Extension(longer))
 
@@ -221,7 +222,7 @@ class Population:
     def _checked(self, agent: Any, score: Any, interval: int | None, score_error: Any = None) -> Report:
         if isinstance(agent, bool) or not isinstance(agent, (int, np.integer)) or not 0 <= agent < self.size:
             raise UnknownAgentError(f"agents are 0 to {self.size - 1}, but got {agent!r}")
-        number = _score(score, int(agent))
+        number = checked_score(score, int(agent))
         error = checked_error(score_error, number, f"agent {agent}")
         job = self._training.get(int(agent))
         if job is None:
@@ -304,64 +305,3 @@ def _nothing_to_collect() -> Iterator[None]:
     finally:
         if collects:
             gc.enable()
-
-
-def _initial(space: Space, size: int, given: Any) -> tuple[Hparams, ...]:
-    if not isinstance(given, Sequence) or isinstance(given, str):
-        raise OptionError(f"initial is a list of hparams, one dict for each of the first agents, but got {given!r}")
-    if len(given) > size:
-        raise OptionError(f"initial has hparams for {len(given)} agents, but there are {size}")
-    for hparams in given:
-        space.encode(hparams)  # refuses what lies outside
-    return tuple(space.from_values(space.to_values(hparams)) for hparams in given)
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise OptionError(f"{name} must be a whole number, but got {value!r}") from None
-    if number < least:
-        raise OptionError(f"`{name} >= {least}` must hold, but got {name}={number}")
-    return number
-
-
-def _score(score: Any, agent: int) -> float:
-    try:
-        return _number(score)
-    except (TypeError, ValueError, OverflowError):
-        raise ScoreError(f"the score of agent {agent} must be a number, but got {score!r}") from None
-
-
-def checked_error(score_error: Any, score: float, whose: str) -> float | None:
-    """Return a standard error as a float, and None for None or for the error of a score that is not finite.
-
-    Args:
-        score_error: what was given.
-        score: the score that it belongs to.
-        whose: for the message.
-
-    Raises:
-        ScoreError: when it is negative, not finite or not a number.
-    """
-    if score_error is None or not math.isfinite(score):
-        return None
-    try:
-        error = _number(score_error)
-    except (TypeError, ValueError, OverflowError):
-        error = math.nan
-    if not 0 <= error < math.inf:
-        raise ScoreError(
-            f"the score_error of {whose} must be a finite number, 0 or above, but got {score_error!r}; "
-            "leave it out where it is not known"
-        )
-    return error
-
-
-def _number(given: Any) -> float:
-    """Return a number, a numpy scalar or a 0-d array or tensor as a float; never a string that looks like one."""
-    if isinstance(given, (str, bytes, bool, complex)) or getattr(given, "shape", ()) != ():
-        raise TypeError
-    if getattr(getattr(given, "dtype", None), "kind", "f") not in "iuf":
-        raise TypeError
-    return float(given)

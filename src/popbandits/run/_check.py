@@ -35,8 +35,8 @@ def check_trainable(
         ...     def step(self, hparams): return hparams["x"]
         ...     def save(self, path): pass
         ...     def load(self, path): pass
-        >>> [finding.ok for finding in check_trainable(Still, {"x": (0.0, 1.0)})][:2]
-        [False, True]
+        >>> check_trainable(Still, {"x": (0.0, 1.0)})[0].text
+        'Still can be sent to a worker'
     """
     drawn = as_space(space)
     first, second = (drawn.sample(generator(0, "check", i)) for i in range(2))

@@ -21,6 +21,7 @@ class Functional:
     init: Callable[..., Any]
     train: Callable[[Any, Hparams], tuple[Any, Any]]
     reseeded: Callable[[Any, int], Any] | None = None
+    space: Any = None
 
     @property
     def functions(self) -> tuple[Callable[..., Any], ...]:
@@ -38,6 +39,7 @@ def functional(
     init: Callable[..., Any],
     step: Callable[[Any, Hparams], tuple[Any, Any]],
     reseed: Callable[[Any, int], Any] | None = None,
+    space: Any = None,
 ) -> Functional:
     """Return a trainable of pure functions over a tree of arrays: dicts, lists and tuples of arrays and numbers.
 
@@ -46,6 +48,7 @@ def functional(
         step: from the state and the hparams to the next state and the score (or a dict of metrics).
         reseed: from the state and a seed to the state with other random numbers to come. Give it when the state holds a
             random key: without it an agent that copies another draws the same numbers as its donor.
+        space: what each hyperparameter may be, for the command line; `tune` is given it itself.
 
     Examples:
         >>> def init(seed): return {"w": np.array(3.0)}
@@ -53,7 +56,7 @@ def functional(
         >>> functional(init, step)(0).step({"lr": 0.5})
         -9.0
     """
-    return Functional(init, step, reseed)
+    return Functional(init, step, reseed, space)
 
 
 class _Functional:

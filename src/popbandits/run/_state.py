@@ -103,9 +103,13 @@ class RunState:
         agent.interval, agent.state, agent.details = entry.interval, "waiting", entry.details
         agent.change = None if agent.score_before is None else entry.score - agent.score_before
         agent.score, agent.score_error, agent.checkpoint = entry.score, entry.score_error, entry.checkpoint
-        best = None if self.best is None else self.best.score
-        if math.isfinite(entry.score) and (best is None or self.settings.inside(entry.score - best) > 0):
+        if math.isfinite(entry.score) and (self.best is None or self._place(agent) > self._place(self.best)):
             self.best = copy(agent)
+
+    def _place(self, agent: AgentState) -> tuple[float, int, int]:
+        """Return a key by which the best comes last: of equals, the one of the earliest interval and lowest id."""
+        score = -math.inf if agent.score is None else self.settings.inside(agent.score)
+        return score, -agent.interval, -agent.agent
 
 
 def events(settings: Settings, entries: Iterable[Entry]) -> Iterator[Event]:

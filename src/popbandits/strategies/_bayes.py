@@ -29,7 +29,9 @@ class BayesOpt:
         return Decision((Train(0, random_hparams(view, 0, 0)),))
 
     def decide(self, view: View, due: tuple[int, ...]) -> Decision:
-        (agent,) = due
+        if view.training:
+            return Decision((), view.notes)  # a run was made longer, and another agent has begun already
+        agent = max(due, key=lambda one: view.last[one])
         history = view.history
         half = max(1, view.intervals // 2)
         row = view.last[agent]

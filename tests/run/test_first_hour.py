@@ -1,0 +1,268 @@
+"""What users meet first: code from anywhere, settings of their own, a first guess, weights to start from, GPUs."""
+
+import functools
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import popbandits as pb
+from popbandits.run import verify
+from tests import models
+
+LR: dict[str, Any] = {"lr": pb.Float(1e-3, 0.5, log=True)}
+
+
+class Configured(models.Model):
+    """Is told what to begin with."""
+
+    def __init__(self, seed: int, start: float = 1.0, data: str = "none") -> None:
+        super().__init__(seed)
+        self.w, self.data = start, data
+
+    def step(self, hparams: Any) -> Any:
+        return super().step({"lr": hparams["lr"], "kind": "a", "n": 4}) | {"letters": float(len(self.data))}
+
+
+class Device(models.Model):
+    """Reports which GPUs it sees."""
+
+    def step(self, hparams: Any) -> Any:
+        seen = {os.environ[name] for name in ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")}
+        assert len(seen) == 1
+        shared = os.environ.get("XLA_PYTHON_CLIENT_PREALLOCATE") == "false"
+        return {"score": 0.0, "gpu": float(seen.pop()), "shared": float(shared), "pid": float(os.getpid())}
+
+
+def tuned(trainable: Any, folder: Path, **options: Any) -> pb.Run:
+    given: dict[str, Any] = {"intervals": 3, "population": 2, "executor": pb.Processes(workers=1), "progress": False}
+    return pb.tune(trainable, LR, directory=folder, **given | options)
+
+
+def inside() -> type:
+    class Inner(Configured):
+        pass
+
+    return Inner
+
+
+# Settings of the user's own
+
+
+def test_a_trainable_is_made_with_the_settings_it_was_given(tmp_path: Path) -> None:
+    config = {"start": 2.0, "data": "mnist"}
+    run = tuned(Configured, tmp_path / "run", config=config)
+    assert run.columns()["letters"] == [5.0] * 6
+    assert run.columns()["w"][0] > 1.0
+    assert pb.load(tmp_path / "run").settings.config == config
+    assert run.status()["config"] == config
+    again = pb.replay(run, seeds=1, executor=pb.Inline(), directory=tmp_path / "replay", progress=False)
+    assert again.columns()["letters"] == [5.0] * 3, "a replay is made with them too"
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"dta": "mnist"}, "its settings are: start, data"),
+        ({"data": {1, 2}}, "config holds JSON values"),
+        ({"data": float("nan")}, "config holds JSON values"),
+        ({1: "x"}, "a dict of names"),
+        ({"seed": 3}, "give seed= to tune"),
+        ([("data", "mnist")], "a dict of names"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_before_a_folder_exists(tmp_path: Path, config: Any, said: str) -> None:
+    with pytest.raises(pb.PopbanditsError, match=said):
+        tuned(Configured, tmp_path / "run", config=config)
+    assert not (tmp_path / "run").exists()
+
+
+def test_functional_trainables_take_settings_too(tmp_path: Path) -> None:
+    trainable = pb.functional(lambda seed, start: {"w": start}, lambda state, hparams: (state, float(state["w"])))
+    run = tuned(trainable, tmp_path / "run", config={"start": 3.0})
+    assert run.best.score == 3.0
+
+
+# Code from anywhere
+
+
+@pytest.mark.parametrize(
+    "trainable",
+    [inside(), functools.partial(inside(), start=2.0), lambda seed: Configured(seed, 2.0), inside],
+    ids=["class in a function", "partial", "lambda", "not one"],
+)
+def test_code_that_cannot_be_imported_is_sent_to_the_workers(tmp_path: Path, trainable: Any) -> None:
+    if trainable is inside:
+        with pytest.raises(pb.TrainableError, match=r"inside\(0\) cannot be called"):
+            tuned(trainable, tmp_path / "run")
+        return
+    run = tuned(trainable, tmp_path / "run")
+    assert run.finished
+    with sqlite3.connect(tmp_path / "run" / "run.sqlite") as log:
+        assert not any("cloudpickle" in str(row) for row in log.execute("select * from settings")), "nothing is pickled"
+
+
+def test_a_run_of_code_that_is_not_kept_is_resumed_with_the_code(tmp_path: Path) -> None:
+    trainable = inside()
+    tuned(trainable, tmp_path / "run")
+    with pytest.raises(pb.TrainableError, match="give it again with trainable="):
+        pb.resume(tmp_path / "run", intervals=5, progress=False)
+    run = pb.resume(tmp_path / "run", intervals=5, trainable=trainable, executor=pb.Inline(), progress=False)
+    assert len(run.history) == 10
+    assert pb.load(tmp_path / "run").settings.target.names == ("Inner",)
+
+
+def test_what_a_closure_cannot_take_along_is_said_before_a_folder_exists(tmp_path: Path) -> None:
+    lock = threading.Lock()
+
+    def locked(seed: int) -> Any:
+        with lock:
+            return Configured(seed)
+
+    with pytest.raises(pb.TrainableError, match="cannot be sent to a worker: TypeError"):
+        tuned(locked, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    assert tuned(locked, tmp_path / "run", executor=pb.Inline()).finished, "this process has the lock"
+
+
+def test_a_function_that_makes_no_trainable_is_told(tmp_path: Path) -> None:
+    with pytest.raises(pb.TrainingFailedError, match="has no step"):
+        tuned(lambda seed: object(), tmp_path / "run", retries=0)
+
+
+def test_importing_the_library_does_not_import_cloudpickle() -> None:
+    code = "import sys, popbandits, popbandits.run; sys.exit('cloudpickle' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# Longer runs
+
+
+def rows(folder: Path) -> list[Any]:
+    with sqlite3.connect(folder / "run.sqlite") as log:
+        return log.execute("select * from events order by seq").fetchall()
+
+
+@pytest.mark.parametrize("sync", [True, False])
+@pytest.mark.parametrize("strategy", [pb.PB2(), pb.PBT(), pb.RandomSearch(), pb.ASHA(), pb.BayesOpt()])
+def test_a_longer_run_has_the_same_first_part(tmp_path: Path, strategy: Any, sync: bool) -> None:
+    folder = tmp_path / "run"
+    tuned(Configured, folder, intervals=4, population=4, strategy=strategy, sync=sync)
+    before = rows(folder)
+    run = pb.resume(folder, intervals=8, executor=pb.Inline(), progress=False)
+    assert rows(folder)[: len(before)] == before
+    assert len(run.history) == 32
+    assert run.settings.intervals == 8
+    assert run.status()["budget"] == 32
+    assert [finding.text for finding in verify(folder) if not finding.ok] == []
+    again = pb.resume(folder, intervals=8, executor=pb.Inline(), progress=False)
+    assert len(again.entries) == len(run.entries), "as long as it is already: nothing to do"
+    with pytest.raises(pb.OptionError, match="a run of 8 intervals can be made longer only, but got 5"):
+        pb.resume(folder, intervals=5, executor=pb.Inline(), progress=False)
+    assert pb.load(folder).finished
+
+
+def test_an_unfinished_run_can_be_made_longer(tmp_path: Path) -> None:
+    class Enough(pb.Callback):
+        def on_entry(self, entry: Any) -> None:
+            if getattr(entry, "interval", 0) == 2:
+                os.kill(os.getpid(), 2)
+
+    folder = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        tuned(Configured, folder, intervals=4, executor=pb.Inline(), callbacks=[Enough()])
+    run = pb.resume(folder, intervals=6, executor=pb.Inline(), progress=False)
+    assert len(run.history) == 12
+    assert [finding.text for finding in verify(folder) if not finding.ok] == []
+
+
+# A first guess, and weights to start from
+
+
+def test_the_first_agents_start_with_the_hparams_given(tmp_path: Path) -> None:
+    guess = [{"lr": 0.25}, {"lr": 0.125}]
+    run = tuned(Configured, tmp_path / "run", population=4, initial=guess)
+    first = {int(run.history.agent[row]): run.history.hparams(row) for row in range(4)}
+    assert [first[0], first[1]] == guess
+    assert first[2] != first[3]
+    assert [finding.text for finding in verify(tmp_path / "run") if not finding.ok] == []
+
+
+@pytest.mark.parametrize(
+    ("initial", "said"),
+    [
+        ([{"lr": 9.0}], "must lie in"),
+        ([{"rate": 0.1}], "unknown hyperparameter 'rate'"),
+        ([{"lr": 0.1}] * 3, "initial has hparams for 3 agents, but there are 2"),
+        ({"lr": 0.1}, "initial is a list of hparams"),
+    ],
+)
+def test_a_guess_that_cannot_be_is_refused_before_a_folder_exists(tmp_path: Path, initial: Any, said: str) -> None:
+    with pytest.raises(pb.PopbanditsError, match=said):
+        tuned(Configured, tmp_path / "run", initial=initial)
+    assert not (tmp_path / "run").exists()
+
+
+def test_all_agents_start_from_the_weights_given(tmp_path: Path) -> None:
+    trained = tuned(Configured, tmp_path / "first").best
+    assert trained.checkpoint is not None
+    run = tuned(Configured, tmp_path / "run", checkpoint=trained.checkpoint, intervals=2)
+    first = run.columns()["w"][:2]
+    assert all(w < Configured(0).w for w in first), "none began with fresh weights"
+    assert run.history.score[0] != run.history.score[1], "nor are they twins"
+    pb.resume(tmp_path / "run", intervals=4, executor=pb.Inline(), progress=False)
+    assert [finding.text for finding in verify(tmp_path / "run") if not finding.ok] == []
+    with pytest.raises(pb.RunError, match="there is no checkpoint to start from"):
+        tuned(Configured, tmp_path / "other", checkpoint=tmp_path / "nowhere")
+    assert not (tmp_path / "other").exists()
+
+
+# GPUs
+
+
+def test_each_worker_sees_a_gpu_of_its_own(tmp_path: Path) -> None:
+    run = tuned(Device, tmp_path / "run", population=4, executor=pb.Processes(gpus=[3, "5"]))
+    columns = run.columns()
+    of_worker = dict(zip(columns["pid"], columns["gpu"], strict=True))
+    assert sorted(of_worker.values()) == [3.0, 5.0], "as many workers as GPUs, each with one"
+    assert set(columns["shared"]) == {0.0}
+    assert run.status()["notes"] == ["workers share the GPUs 3, 5"]
+
+
+def test_more_workers_than_gpus_share_them_evenly(tmp_path: Path) -> None:
+    run = tuned(Device, tmp_path / "run", population=4, executor=pb.Processes(workers=4, gpus=["0", "1"]))
+    columns = run.columns()
+    of_worker = dict(zip(columns["pid"], columns["gpu"], strict=True))
+    assert sorted(of_worker.values()) == [0.0, 0.0, 1.0, 1.0]
+    assert set(columns["shared"]) == {1.0}
+
+
+@pytest.mark.parametrize(
+    ("visible", "gpus", "said"),
+    [
+        ("", 1, "this process may use none"),
+        ("0,1", 3, "this process may use 2: 0, 1"),
+        ("0,1", [], "lists each GPU once"),
+        ("0,1", [1, 1], "lists each GPU once"),
+        ("0,1", [-1], "numbered from 0"),
+        ("0,1", "all", "a number, 'auto' or a list"),
+        ("0,1", True, "a number, 'auto' or a list"),
+    ],
+)
+def test_gpus_that_cannot_be_are_refused(monkeypatch: Any, visible: str, gpus: Any, said: str) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    with pytest.raises(pb.OptionError, match=said):
+        pb.Processes(gpus=gpus)
+
+
+def test_auto_takes_what_there_is(monkeypatch: Any, tmp_path: Path) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2")
+    run = tuned(Device, tmp_path / "run", population=2, executor=pb.Processes(gpus="auto"))
+    assert set(run.columns()["gpu"]) == {2.0}
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert pb.Processes(gpus="auto").told() is None, "none: training goes on without"
