@@ -33,7 +33,7 @@ $(BIN)/python:
 		{ echo "could not make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 
 $(VENV)/.demo: pyproject.toml constraints/all.txt | $(BIN)/python
-	@tools/install $(VENV) cli,view,rl
+	@tools/install $(VENV) demo envpool
 	@touch $@
 
 $(VENV)/.ready: pyproject.toml constraints/all.txt | $(BIN)/python

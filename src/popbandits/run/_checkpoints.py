@@ -8,8 +8,9 @@ no bytes are copied.
 import hashlib
 import json
 import os
+import re
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from popbandits._errors import RunError
@@ -17,6 +18,11 @@ from popbandits._errors import RunError
 MANIFEST = "manifest.json"
 _BESIDE = ".new-"
 _DAMAGED = ".damaged-"
+_ASIDE = ".unexplained-"
+INITIAL = "initial"
+"""The checkpoint that agents start from in a run that was given one."""
+_NAME = re.compile(r"agent-(\d{4,})-interval-(\d{6,})-\d+")
+_LEFT = re.compile(rf"{re.escape(_BESIDE)}(gone-)?({_NAME.pattern}|{INITIAL})")
 
 
 def beside(folder: Path, name: str) -> Path:
@@ -127,17 +133,50 @@ def collect(folder: Path, names: Collection[str]) -> None:
         shutil.rmtree(hidden, ignore_errors=True)
 
 
-def sweep(folder: Path, needed: Collection[str]) -> None:
-    """Remove what is not needed and what attempts that never ended have left beside; damaged ones stay."""
-    collect(folder, [name for name in visible(folder) if name not in needed])
+def checkpoint_name(agent: int, interval: int, attempt: int) -> str:
+    """Return the name of the checkpoint that an attempt at an interval writes."""
+    return f"agent-{agent:04d}-interval-{interval:06d}-{attempt}"
+
+
+def sweep(folder: Path, needed: Collection[str], explained: Callable[[int, int], bool]) -> list[str]:
+    """Remove what is not needed, and what attempts that never ended have left beside; damaged ones stay.
+
+    A checkpoint that the log does not explain may be all that is left of a part of the log that was lost: it is put
+    aside under another name. What is not a checkpoint of ours is left alone.
+
+    Args:
+        folder: of the checkpoints.
+        needed: names that stay.
+        explained: whether the log knows of an agent's interval.
+
+    Returns:
+        The names of those that were put aside.
+    """
+    names = {name: _NAME.fullmatch(name) for name in visible(folder) if name not in needed}
+    known = {name: (int(found[1]), int(found[2])) for name, found in names.items() if found is not None}
+    collect(folder, [name for name, of in known.items() if explained(*of)])
+    strange = [name for name, of in known.items() if not explained(*of)]
+    for name in strange:
+        aside = folder / f"{_ASIDE}{name}"
+        shutil.rmtree(aside, ignore_errors=True)
+        os.rename(folder / name, aside)
     for path in folder.iterdir():
-        if path.name.startswith(_BESIDE):
+        if _LEFT.fullmatch(path.name):
             shutil.rmtree(path, ignore_errors=True)
+    return strange
 
 
 def visible(folder: Path) -> list[str]:
-    """Return the names of the checkpoints that can be loaded."""
-    return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    """Return the names of the checkpoints that can be loaded; what else lies there is nobody's business.
+
+    Raises:
+        RunError: when the folder is missing.
+    """
+    try:
+        present = sorted(path.name for path in folder.iterdir())
+    except OSError as error:
+        raise RunError(f"the checkpoints of the run are not there: {folder}: {error.strerror}") from None
+    return [name for name in present if name == INITIAL or _NAME.fullmatch(name)]
 
 
 def _files(path: Path) -> Iterator[Path]:

@@ -20,6 +20,8 @@ from typing import Any
 
 from popbandits._errors import RunError, StorageError
 from popbandits.run._entries import Entry, from_row, to_row
+from popbandits.run._mark import FILE as MARK
+from popbandits.run._mark import Mark, marked
 from popbandits.run._wal import damaged
 
 FILE = "run.sqlite"
@@ -29,6 +31,7 @@ _EVENTS = """CREATE TABLE events (
     seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, agent INTEGER, interval INTEGER, score REAL,
     checkpoint TEXT, time REAL NOT NULL, body TEXT NOT NULL, crc INTEGER NOT NULL
 )"""
+_FOLDED = 1.0  # seconds after which a commit folds the write-ahead file into the log
 _NUMBERS = struct.Struct("<dd").pack
 _SETTINGS = "CREATE TABLE settings (body TEXT NOT NULL, crc INTEGER NOT NULL)"
 
@@ -36,11 +39,13 @@ _SETTINGS = "CREATE TABLE settings (body TEXT NOT NULL, crc INTEGER NOT NULL)"
 class Log:
     """The log of one run, open for reading or for writing."""
 
-    def __init__(self, folder: Path, database: sqlite3.Connection, seq: int) -> None:
+    def __init__(self, folder: Path, database: sqlite3.Connection, seq: int, mark: Mark | None) -> None:
         self.folder = folder
         self._database = database
         self._seq = seq
+        self._mark = mark
         self._open = False
+        self._folded = time.monotonic()
 
     @staticmethod
     def create(folder: Path, settings: dict[str, Any]) -> "Log":
@@ -79,6 +84,7 @@ class Log:
             raise RunError(f"there is no run in {folder}: it has no {FILE}")
         if write and damaged(folder / f"{FILE}-wal"):  # a reader may meet a writer, for whom this would be too early
             raise RunError(f"the log of {folder} is damaged: reports in {FILE}-wal can no longer be read")
+        least = marked(folder)  # before the log is looked at: a writer may add to both meanwhile
         with _named(folder):
             database = _connect(folder / FILE, "rw" if write else "ro")
             application = database.execute("PRAGMA application_id").fetchone()[0]
@@ -94,7 +100,13 @@ class Log:
             if tables != [(_EVENTS,), (_SETTINGS,)]:  # a bit of it flipped could make rows invisible
                 raise RunError(f"the log of {folder} is damaged: its tables are not those of a run")
             seq = database.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0]
-        return Log(folder, database, seq)
+            if seq < least:
+                database.close()
+                raise RunError(
+                    f"the log of {folder} lacks {least - seq} of its {least} events: was it copied without {FILE}-wal, "
+                    f"or was that file cut? Put it back; if it is lost for good, remove {MARK} to go on without"
+                )
+            return Log(folder, database, seq, Mark(folder) if write else None)
 
     @property
     def length(self) -> int:
@@ -130,6 +142,11 @@ class Log:
             with _named(self.folder):
                 self._database.execute("COMMIT")
                 self._open = False
+                if self._mark is not None:
+                    self._mark.set(self._seq)
+                if time.monotonic() - self._folded > _FOLDED:
+                    self._database.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                    self._folded = time.monotonic()
 
     def entries(self, after: int = 0) -> Iterator[Entry]:
         """Yield the rows after a sequence number, each checked.
@@ -160,6 +177,9 @@ class Log:
     def close(self) -> None:
         """Close the file; rows that were not committed are not kept."""
         self._database.close()
+        if self._mark is not None:
+            self._mark.close()
+            self._mark = None
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:

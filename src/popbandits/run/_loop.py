@@ -15,7 +15,7 @@ from popbandits._random import generator
 from popbandits.population import Decision
 from popbandits.run._blame import blame
 from popbandits.run._callback import Callback
-from popbandits.run._checkpoints import publish, quarantine, sweep
+from popbandits.run._checkpoints import INITIAL, checkpoint_name, publish, quarantine, sweep
 from popbandits.run._entries import DecisionEntry, Details, Entry, ExtensionEntry, FailureEntry, NoteEntry, ReportEntry
 from popbandits.run._executor import Assignment, Done, Executor, Failed, Outcome, Session, Task
 from popbandits.run._failpoints import failpoint
@@ -26,8 +26,6 @@ from popbandits.run._signals import Interrupts
 from popbandits.run._state import RunState, events
 
 CHECKPOINTS = "checkpoints"
-INITIAL = "initial"
-"""The checkpoint that agents start from in a run that was given one."""
 
 
 class Controller:
@@ -43,7 +41,10 @@ class Controller:
         self._held_back: dict[int, ReportEntry] = {}  # their reports, until it is known that others still succeed
         self._unheard: list[Entry] = []
         self.population = settings.population(events(settings, self._noting(log.entries())))
-        sweep(self._folder, self._keeper.needed(self._state.loading) | {INITIAL})
+        for name in sweep(self._folder, self._keeper.needed(self._state.loading) | {INITIAL}, self._explained):
+            told = f"the checkpoint {name} is of an interval that the log does not know; it was put aside"
+            self._add(NoteEntry(told))
+            warnings.warn(told, stacklevel=2)
 
     def run(self, executor: Executor, interrupts: Interrupts) -> None:
         """Train until the population is finished, or a signal asks to stop.
@@ -73,6 +74,13 @@ class Controller:
                     self._take(session, outcomes)
         finally:
             session.close()
+
+    def _explained(self, agent: int, interval: int) -> bool:
+        """Return whether the log knows of an agent's interval: it was reported, or is being trained."""
+        if agent >= len(self._state.agents):
+            return False
+        job = self.population.training.get(agent)
+        return interval <= (self._state.agents[agent].interval if job is None else job.interval)
 
     def extend(self, intervals: int) -> None:
         """Make the run longer. It is written down with the first decision that follows from it."""
@@ -194,7 +202,7 @@ class Controller:
         job = self.population.training[agent]
         attempt = self._state.agents[agent].attempts + 1
         seed = int(generator(self._settings.seed, "weights", job.interval, agent).integers(2**31))
-        name = f"agent-{agent:04d}-interval-{job.interval:06d}-{attempt}"
+        name = checkpoint_name(agent, job.interval, attempt)
         reseed = None
         # What begins with weights of another's must not draw the numbers that others with these weights draw.
         if job.source != agent and (job.source is not None or self._settings.warm):

@@ -16,12 +16,12 @@ from popbandits._errors import OptionError, RunError, TrainableError
 from popbandits._types import Hparams
 from popbandits.population import Strategy
 from popbandits.run._callback import Callback
-from popbandits.run._checkpoints import take_in
+from popbandits.run._checkpoints import INITIAL, take_in
 from popbandits.run._executor import Executor
 from popbandits.run._inline import Inline
 from popbandits.run._lock import Lock
 from popbandits.run._log import Log
-from popbandits.run._loop import CHECKPOINTS, INITIAL, Controller
+from popbandits.run._loop import CHECKPOINTS, Controller
 from popbandits.run._processes import Processes
 from popbandits.run._run import Run
 from popbandits.run._settings import Mode, Settings, checked_config

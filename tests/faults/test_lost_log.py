@@ -1,0 +1,132 @@
+"""A log without its newest part must not pass for a shorter run, and no checkpoint is deleted on its word."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import popbandits as pb
+from popbandits.run import verify
+from tests import models
+
+ROOT = Path(__file__).parent.parent.parent
+COMMAND = [sys.executable, "-c", "from popbandits.cli import main; main()"]
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that was killed while nearly all of its events were in the write-ahead file."""
+    folder = tmp_path_factory.mktemp("killed") / "run"
+    code = (
+        "import popbandits as pb; from tests import models\n"
+        "pb.tune(models.Model, models.SPACE, population=4, intervals=4000, executor=pb.Inline(), progress=False,"
+        f" directory={str(folder)!r})"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT) as training:
+        while not folder.exists() or len(list((folder / "checkpoints").iterdir())) < 9:
+            time.sleep(0.01)
+        os.kill(training.pid, signal.SIGKILL)
+    assert (folder / "run.sqlite-wal").stat().st_size > 0
+    return folder
+
+
+def removed(wal: Path) -> None:
+    wal.unlink()
+
+
+def halved(wal: Path) -> None:
+    os.truncate(wal, wal.stat().st_size // 2)
+
+
+def zeroed(wal: Path) -> None:
+    wal.write_bytes(bytes(wal.stat().st_size))
+
+
+@pytest.mark.parametrize("loss", [removed, halved, zeroed])
+def test_every_command_names_the_loss_and_nothing_is_deleted(
+    killed: Path, tmp_path: Path, loss: Callable[[Path], None]
+) -> None:
+    folder = tmp_path / "runs" / "copy"
+    shutil.copytree(killed, folder)
+    loss(folder / "run.sqlite-wal")
+    before = sorted(path.name for path in (folder / "checkpoints").iterdir())
+    for command in ("status", "history", "schedule", "verify", "report", "resume"):
+        done = subprocess.run([*COMMAND, command, str(folder)], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 3, command
+        assert len(done.stderr.splitlines()) == 1, done.stderr
+        assert "the log of" in done.stderr
+    listed = subprocess.run([*COMMAND, "list", str(tmp_path / "runs")], capture_output=True, text=True, check=True)
+    assert "unreadable" in listed.stdout
+    assert sorted(path.name for path in (folder / "checkpoints").iterdir()) == before
+
+
+def test_whoever_goes_on_with_what_is_left_keeps_the_checkpoints_that_the_log_does_not_know(
+    killed: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(killed, folder)
+    (folder / "run.sqlite-wal").unlink()
+    before = {path.name for path in (folder / "checkpoints").iterdir() if path.name.startswith("agent")}
+    with pytest.raises(pb.RunError, match=r"lacks \d+ of its \d+ events.*remove run.length"):
+        pb.load(folder)
+    (folder / "run.length").unlink()
+    known = len(pb.load(folder).history)
+
+    class Enough(pb.Callback):
+        def on_start(self, run: pb.Run) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.warns(UserWarning, match="put aside"), pytest.raises(KeyboardInterrupt):
+        pb.resume(folder, trainable=models.Model, executor=pb.Inline(), callbacks=[Enough()], progress=False)
+    after = {path.name for path in (folder / "checkpoints").iterdir()}
+    beyond = {name for name in before if int(name.split("-")[3]) > known // 4 + 1}
+    assert beyond
+    assert all(f".unexplained-{name}" in after for name in beyond)
+    notes = pb.load(folder).status()["notes"]
+    assert any("was put aside" in note for note in notes)
+
+
+def test_a_mark_that_was_damaged_tells_nothing(killed: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(killed, folder)
+    length = len(pb.load(folder).entries)
+    mark = folder / "run.length"
+    assert mark.read_text().split()[0] == str(length)
+    for text in ("", "999999 12\n", "many", "9" * 100, "\x00" * 32):
+        mark.write_text(text)
+        assert len(pb.load(folder).entries) == length
+
+
+def test_what_is_not_ours_stays_where_it_is(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    pb.tune(
+        models.Model, models.SPACE, population=2, intervals=3, executor=pb.Inline(), progress=False, directory=folder
+    )
+    checkpoints = folder / "checkpoints"
+    (checkpoints / "my notes.txt").write_text("mine")
+    (checkpoints / "best-so-far").mkdir()
+    (checkpoints / ".new-idea").mkdir()
+    pb.resume(folder, intervals=5, executor=pb.Inline(), progress=False)
+    assert (checkpoints / "my notes.txt").read_text() == "mine"
+    assert (checkpoints / "best-so-far").is_dir()
+    assert (checkpoints / ".new-idea").is_dir()
+    assert [finding.text for finding in verify(folder) if not finding.ok] == []
+
+
+def test_a_run_without_its_checkpoints_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    pb.tune(
+        models.Model, models.SPACE, population=2, intervals=3, executor=pb.Inline(), progress=False, directory=folder
+    )
+    shutil.rmtree(folder / "checkpoints")
+    with pytest.raises(pb.RunError, match="the checkpoints of the run are not there"):
+        pb.resume(folder, intervals=5, executor=pb.Inline(), progress=False)
+    with pytest.raises(pb.RunError, match="the checkpoints of the run are not there"):
+        verify(folder)
+    assert pb.load(folder).best.checkpoint is None
