@@ -9,7 +9,7 @@ from popbandits import workloads
 from popbandits._errors import OptionError, SpaceError, TrainableError
 from popbandits.population import Strategy
 from popbandits.problems.trainables import BUILT_IN
-from popbandits.run import Executor, Gpus, Inline, Processes, Ray, Target
+from popbandits.run import Executor, Gpus, Inline, Processes, Ray, Target, Vectorised
 from popbandits.space import Choice, Float, Int, Space, as_space, space_from_json, space_from_toml
 from popbandits.strategies import make_strategy
 
@@ -65,7 +65,9 @@ def executor_of(name: str, workers: int | None, deadline: float | None, gpus: st
         return Processes(workers=workers, deadline=deadline, gpus=_gpus(gpus))
     if name == "ray":
         return Ray(workers=workers, deadline=deadline)
-    raise OptionError(f"an executor is one of processes, inline, ray, but got {name!r}")
+    if name == "vectorised":
+        return Vectorised()
+    raise OptionError(f"an executor is one of processes, inline, ray, vectorised, but got {name!r}")
 
 
 def strategy_of(name: str, options: list[str]) -> Strategy:

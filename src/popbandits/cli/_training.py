@@ -23,7 +23,7 @@ training = typer.Typer()
 
 Folder = Annotated[Path, typer.Argument(help="The run's folder.", show_default=False)]
 Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes; one for each core by default.")]
-Where = Annotated[str, typer.Option(help="Where agents are trained: processes, inline or ray.")]
+Where = Annotated[str, typer.Option(help="Where agents are trained: processes, inline, ray or vectorised.")]
 Graphics = Annotated[str | None, typer.Option("--gpus", help="GPUs to share out: a number, auto, or ids as 0,1.")]
 Deadline = Annotated[float | None, typer.Option(help="Seconds an interval may take before it is tried again.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but the result.")]

@@ -14,7 +14,7 @@ from popbandits.run._entries import (
 )
 from popbandits.run._executor import Executor
 from popbandits.run._findings import Finding
-from popbandits.run._functional import functional
+from popbandits.run._functional import Functional, functional
 from popbandits.run._gpus import Gpus
 from popbandits.run._inline import Inline
 from popbandits.run._lock import holder
@@ -27,7 +27,9 @@ from popbandits.run._state import AgentState, RunState
 from popbandits.run._step import equal
 from popbandits.run._target import Target
 from popbandits.run._trainable import Trainable
+from popbandits.run._trees import load_state
 from popbandits.run._tune import RUNS, load, replay, resume, start, tune
+from popbandits.run._vectorised import Vectorised
 from popbandits.run._verify import verify
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "ExtensionEntry",
     "FailureEntry",
     "Finding",
+    "Functional",
     "Gpus",
     "Inline",
     "Log",
@@ -58,11 +61,13 @@ __all__ = [
     "Settings",
     "Target",
     "Trainable",
+    "Vectorised",
     "check_trainable",
     "equal",
     "functional",
     "holder",
     "load",
+    "load_state",
     "replay",
     "resume",
     "start",

@@ -21,7 +21,7 @@ _DAMAGED = ".damaged-"
 _ASIDE = ".unexplained-"
 INITIAL = "initial"
 """The checkpoint that agents start from in a run that was given one."""
-_NAME = re.compile(r"agent-(\d{4,})-interval-(\d{6,})-\d+")
+_NAME = re.compile(r"(?:agent-(\d{4,})|all)-interval-(\d{6,})-\d+")
 _LEFT = re.compile(rf"{re.escape(_BESIDE)}(gone-)?({_NAME.pattern}|{INITIAL})")
 
 
@@ -138,7 +138,27 @@ def checkpoint_name(agent: int, interval: int, attempt: int) -> str:
     return f"agent-{agent:04d}-interval-{interval:06d}-{attempt}"
 
 
-def sweep(folder: Path, needed: Collection[str], explained: Callable[[int, int], bool]) -> list[str]:
+def population_name(trained: int) -> str:
+    """Return the name of the checkpoint of a whole population that has trained so many intervals."""
+    return f"all-interval-{trained:06d}-1"
+
+
+def number_of(population: str) -> int:
+    """Return how many intervals the population of a checkpoint has trained."""
+    return int(population.split("-")[2])
+
+
+def of_agent(population: str, agent: int) -> str:
+    """Return the name of one agent's part of a checkpoint of the whole population."""
+    return f"{population}/agent-{agent:04d}"
+
+
+def folder_of(name: str) -> str:
+    """Return the folder that a checkpoint lies in: its own, or the whole population's."""
+    return name.partition("/")[0]
+
+
+def sweep(folder: Path, needed: Collection[str], explained: Callable[[int | None, int], bool]) -> list[str]:
     """Remove what is not needed, and what attempts that never ended have left beside; damaged ones stay.
 
     A checkpoint that the log does not explain may be all that is left of a part of the log that was lost: it is put
@@ -147,13 +167,18 @@ def sweep(folder: Path, needed: Collection[str], explained: Callable[[int, int],
     Args:
         folder: of the checkpoints.
         needed: names that stay.
-        explained: whether the log knows of an agent's interval.
+        explained: whether the log knows of an agent's interval; of the population's, for None.
 
     Returns:
         The names of those that were put aside.
     """
-    names = {name: _NAME.fullmatch(name) for name in visible(folder) if name not in needed}
-    known = {name: (int(found[1]), int(found[2])) for name, found in names.items() if found is not None}
+    kept = {folder_of(name) for name in needed}
+    names = {name: _NAME.fullmatch(name) for name in visible(folder) if name not in kept}
+    known = {
+        name: (None if found[1] is None else int(found[1]), int(found[2]))
+        for name, found in names.items()
+        if found is not None
+    }
     collect(folder, [name for name, of in known.items() if explained(*of)])
     strange = [name for name, of in known.items() if not explained(*of)]
     for name in strange:

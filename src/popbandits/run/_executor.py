@@ -12,6 +12,7 @@ from typing import Any, Protocol, Union
 from popbandits._types import Hparams
 from popbandits.run._entries import Seconds
 from popbandits.run._target import Target
+from popbandits.space import Space
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Task:
         save: the name of the checkpoint to write.
         seed: of fresh weights.
         reseed: for a copy, what its random numbers are drawn from after loading; None for an agent that goes on.
+        source: whose weights it trains: its own, another agent's, or None for fresh ones.
     """
 
     agent: int
@@ -35,6 +37,7 @@ class Task:
     save: str
     seed: int
     reseed: int | None = None
+    source: int | None = None
 
     @property
     def key(self) -> tuple[int, int, int]:
@@ -50,12 +53,16 @@ class Done:
         task: which.
         score, metrics: what the step returned, as numbers.
         seconds: how long it took.
+        checkpoint: the name of the weights it ended with; None where they were not written.
+        publish: the sealed folder to make visible for it; None where there is none, or another task brought it.
     """
 
     task: Task
     score: float
     metrics: dict[str, float]
     seconds: Seconds
+    checkpoint: str | None
+    publish: str | None
 
 
 @dataclass(frozen=True)
@@ -80,6 +87,19 @@ Outcome = Union[Done, Failed]
 
 
 @dataclass(frozen=True)
+class Past:
+    """What a population had trained, for an executor that does not write all of it.
+
+    Args:
+        sealed: the newest checkpoint of the whole population; None where there is none.
+        batches: the tasks of every interval that was reported since, in order.
+    """
+
+    sealed: str | None = None
+    batches: tuple[tuple[Task, ...], ...] = ()
+
+
+@dataclass(frozen=True)
 class Assignment:
     """What an executor needs to know of a run.
 
@@ -89,6 +109,8 @@ class Assignment:
         metric: the name of the score among the metrics.
         size: the number of agents.
         config: the user's own settings, which the trainable is made with beside its seed.
+        space, intervals: of the population.
+        past: for an executor that keeps all agents in memory, what it had trained when it was interrupted.
     """
 
     target: Target
@@ -96,6 +118,9 @@ class Assignment:
     metric: str
     size: int
     config: Mapping[str, Any] = field(default_factory=dict)
+    space: Space | None = None
+    intervals: int = 0
+    past: Past = Past()
 
 
 class Session(Protocol):

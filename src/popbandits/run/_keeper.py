@@ -8,7 +8,7 @@ import math
 from collections.abc import Collection
 from pathlib import Path
 
-from popbandits.run._checkpoints import collect
+from popbandits.run._checkpoints import collect, folder_of
 
 _EACH = 2
 
@@ -75,6 +75,6 @@ class Keeper:
         """Remove the checkpoints that are needed no more."""
         if not self._retired:
             return
-        needed = self.needed(loading)
-        collect(self.folder, [name for name in self._retired if name not in needed])
-        self._retired &= needed
+        needed = {folder_of(name) for name in self.needed(loading)}
+        collect(self.folder, {folder_of(name) for name in self._retired} - needed)
+        self._retired = {name for name in self._retired if folder_of(name) in needed}

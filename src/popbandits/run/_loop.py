@@ -11,19 +11,19 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from popbandits._errors import DataError, RunError, StorageError, TrainingFailedError
-from popbandits._random import generator
 from popbandits.population import Decision
 from popbandits.run._blame import blame
 from popbandits.run._callback import Callback
-from popbandits.run._checkpoints import INITIAL, checkpoint_name, publish, quarantine, sweep
+from popbandits.run._checkpoints import INITIAL, publish, quarantine, sweep
 from popbandits.run._entries import DecisionEntry, Details, Entry, ExtensionEntry, FailureEntry, NoteEntry, ReportEntry
-from popbandits.run._executor import Assignment, Done, Executor, Failed, Outcome, Session, Task
+from popbandits.run._executor import Assignment, Done, Executor, Failed, Outcome, Past, Session, Task
 from popbandits.run._failpoints import failpoint
 from popbandits.run._keeper import Keeper
 from popbandits.run._log import Log
 from popbandits.run._settings import Settings
 from popbandits.run._signals import Interrupts
 from popbandits.run._state import RunState, events
+from popbandits.run._tasks import make_task, past_of
 
 CHECKPOINTS = "checkpoints"
 
@@ -40,6 +40,8 @@ class Controller:
         self._failing: set[int] = set()  # agents that were given up and have not succeeded since
         self._held_back: dict[int, ReportEntry] = {}  # their reports, until it is known that others still succeed
         self._unheard: list[Entry] = []
+        self._together = False
+        self._decisions = 0
         self.population = settings.population(events(settings, self._noting(log.entries())))
         for name in sweep(self._folder, self._keeper.needed(self._state.loading) | {INITIAL}, self._explained):
             told = f"the checkpoint {name} is of an interval that the log does not know; it was put aside"
@@ -54,7 +56,17 @@ class Controller:
             StorageError: when the disk is full or fails; the run can be resumed.
         """
         settings = self._settings
-        assignment = Assignment(settings.target, self._folder, settings.metric, settings.size, settings.config)
+        together = self._together = bool(getattr(executor, "together", False))
+        assignment = Assignment(
+            settings.target,
+            self._folder,
+            settings.metric,
+            settings.size,
+            settings.config,
+            settings.space,
+            self.population.intervals,
+            past_of(settings, self._log.entries(), self._folder) if together else Past(),
+        )
         session = executor.open(assignment)
         try:
             if not self.population.events:
@@ -62,6 +74,11 @@ class Controller:
                     decision: Decision | None = self.population.start()
                 self._decided(decision)
             self._catch_up()
+            if not together and any("/" in name for name in self._state.loading):
+                raise RunError(
+                    f"{self._folder.parent} was trained by Vectorised(), whose checkpoints hold a whole population; "
+                    "resume it with executor=Vectorised() (--executor vectorised)"
+                )
             told = getattr(executor, "told", lambda: None)()
             if told is not None:
                 self._add(NoteEntry(told))
@@ -75,8 +92,10 @@ class Controller:
         finally:
             session.close()
 
-    def _explained(self, agent: int, interval: int) -> bool:
-        """Return whether the log knows of an agent's interval: it was reported, or is being trained."""
+    def _explained(self, agent: int | None, interval: int) -> bool:
+        """Return whether the log knows of an interval, an agent's or the population's: reported, or in training."""
+        if agent is None:
+            return interval <= self._decisions
         if agent >= len(self._state.agents):
             return False
         job = self.population.training.get(agent)
@@ -141,7 +160,8 @@ class Controller:
         task = outcome.task
         failpoint("before-publish")
         try:
-            publish(self._folder, task.save)
+            if outcome.publish is not None:
+                publish(self._folder, outcome.publish)
         except OSError as error:
             raise StorageError(
                 f"a checkpoint could not be published: {error.strerror}; make room and resume"
@@ -150,7 +170,7 @@ class Controller:
         self._failing.discard(task.agent)
         known = outcome.metrics.get("score_error") if math.isfinite(outcome.score) else None
         details = Details(outcome.metrics, task.attempt, outcome.seconds)
-        return ReportEntry(task.agent, task.interval, outcome.score, known, task.save, details)
+        return ReportEntry(task.agent, task.interval, outcome.score, known, outcome.checkpoint, details)
 
     def _failure(self, outcome: Failed) -> None:
         """Log a failure. An agent out of attempts is given up, unless all are: then it is not the agent's fault.
@@ -201,13 +221,8 @@ class Controller:
     def _submit(self, session: Session, agent: int) -> None:
         job = self.population.training[agent]
         attempt = self._state.agents[agent].attempts + 1
-        seed = int(generator(self._settings.seed, "weights", job.interval, agent).integers(2**31))
-        name = checkpoint_name(agent, job.interval, attempt)
-        reseed = None
-        # What begins with weights of another's must not draw the numbers that others with these weights draw.
-        if job.source != agent and (job.source is not None or self._settings.warm):
-            reseed = int(generator(self._settings.seed, "copy", job.interval, agent).integers(2**31))
-        task = Task(agent, job.interval, attempt, job.hparams, self._state.loads.get(agent), name, seed, reseed)
+        load = self._state.loads.get(agent)
+        task = make_task(self._settings, agent, job.interval, job.hparams, job.source, load, attempt, self._together)
         self._tasks[agent] = task
         session.submit(task)
 
@@ -239,6 +254,7 @@ class Controller:
     def _noted(self, entry: Entry) -> None:
         """Keep in mind what an entry says of agents and checkpoints; the same live and at a resume."""
         self._state.follow(entry)
+        self._decisions += isinstance(entry, DecisionEntry)
         if isinstance(entry, ReportEntry):
             self._keeper.reported(entry.agent, self._settings.inside(entry.score), entry.checkpoint)
         elif isinstance(entry, FailureEntry) and entry.damaged is not None:

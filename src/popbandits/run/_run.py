@@ -13,6 +13,7 @@ import numpy as np
 
 from popbandits._errors import RunError, TrainingFailedError
 from popbandits.population import History, Population
+from popbandits.run._checkpoints import folder_of
 from popbandits.run._entries import Entry, FailureEntry, NoteEntry, ReportEntry
 from popbandits.run._lock import holder
 from popbandits.run._log import Log
@@ -267,7 +268,7 @@ class Run:
     def _checkpoint(self, row: int) -> Path | None:
         name = self.reports[row].checkpoint
         path = self.directory / CHECKPOINTS / str(name)
-        return path if name is not None and path.exists() else None
+        return path if name is not None and (self.directory / CHECKPOINTS / folder_of(name)).exists() else None
 
 
 def _finite(score: float) -> float | None:

@@ -63,8 +63,7 @@ class Target:
         except TrainableError:
             return Target("", tuple(_name(part) for part in parts), factory)
         if len(set(modules)) > 1:
-            apart = next(module for module in modules if module != modules[0])
-            raise TrainableError(f"the functions must be in one module, but got {modules[0]} and {apart}")
+            return Target("", names, factory)
         target = Target(modules[0], names)
         target.load(config)
         return target

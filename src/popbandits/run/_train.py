@@ -56,7 +56,7 @@ class Trainer:
             while len(self._held) > self._room:
                 self._held.popitem(last=False)
             times = Seconds(loaded - started, trained - loaded, time.monotonic() - trained)
-            return Done(task, score, metrics, times)
+            return Done(task, score, metrics, times, task.save, task.save)
         except Exception as error:
             self._held.pop(task.agent, None)
             return _failed(task, error)

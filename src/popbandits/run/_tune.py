@@ -27,6 +27,7 @@ from popbandits.run._run import Run
 from popbandits.run._settings import Mode, Settings, checked_config
 from popbandits.run._signals import Interrupts
 from popbandits.run._target import Target
+from popbandits.run._vectorised import Vectorised
 from popbandits.space import SpaceLike, as_space
 from popbandits.strategies import PB2, Elsewhere, FixedSchedule, Former
 
@@ -117,12 +118,14 @@ def start(
     # All that can be refused is, before a folder is made.
     settings = replace(settings, initial=settings.population().initial)
     settings.target.load(settings.config)
-    if not isinstance(executor, Inline):
+    if not isinstance(executor, Inline | Vectorised):
         settings.target.sent()
     if checkpoint is not None and not Path(checkpoint).is_dir():
         raise RunError(f"there is no checkpoint to start from at {checkpoint}")
     kept = settings.to_json() | {"version": _version.__version__}
     _check(executor, callbacks)
+    if isinstance(executor, Vectorised) and not settings.sync:
+        raise OptionError("Vectorised() trains all agents in one call, so they are in step; leave out sync=False")
     folder = Path(directory) if directory is not None else _new_folder(settings.target)
     try:
         (folder / CHECKPOINTS).mkdir(parents=True, exist_ok=True)
@@ -266,7 +269,7 @@ def _drive(
 def _check(executor: Any, callbacks: Any) -> None:
     """Refuse what is no executor, or no callbacks."""
     if inspect.isclass(executor) or not callable(getattr(executor, "open", None)):
-        raise OptionError(f"executor must be Processes(), Inline() or Ray(), but got {executor!r}")
+        raise OptionError(f"executor must be Processes(), Inline(), Ray() or Vectorised(), but got {executor!r}")
     _check_callbacks(callbacks)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from popbandits._errors import PopbanditsError
 from popbandits.population import Decision, Extension, Report
-from popbandits.run._checkpoints import damage, visible
+from popbandits.run._checkpoints import damage, folder_of, visible
 from popbandits.run._entries import DecisionEntry, Entry, ReportEntry
 from popbandits.run._findings import Finding
 from popbandits.run._log import Log
@@ -64,7 +64,7 @@ def _checkpoints(folder: Path, settings: Settings, entries: list[Entry]) -> Iter
     state = RunState(settings, entries)
     needed = [agent.checkpoint for agent in state.agents]
     needed += [state.loads.get(agent.agent) for agent in state.agents if agent.state in ("training", "again")]
-    missing = [name for name in needed if name is not None and name not in names]
+    missing = [name for name in needed if name is not None and folder_of(name) not in names]
     if state.best is not None and Run(folder).best.checkpoint is None:
         missing.append("the checkpoint of the best report")
     yield Finding(not missing, f"{missing[0]} is needed and missing" if missing else "every checkpoint needed is there")

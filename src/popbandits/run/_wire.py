@@ -53,4 +53,4 @@ def unpack_outcome(message: dict[str, Any]) -> Outcome:
     kind, task = body.pop("outcome"), Task(**body.pop("task"))
     if kind == "Failed":
         return Failed(task, **body)
-    return Done(task, body["score"], body["metrics"], Seconds(*body["seconds"]))
+    return Done(task, body["score"], body["metrics"], Seconds(*body["seconds"]), body["checkpoint"], body["publish"])

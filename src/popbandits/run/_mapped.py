@@ -1,0 +1,194 @@
+"""Mapped: a functional trainable for many agents, compiled as one function and spread over all devices."""
+
+from collections.abc import Collection, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from popbandits._errors import OptionError, TrainableError
+from popbandits.run._functional import Functional
+
+try:
+    import jax
+    import jax.numpy as jnp
+except ModuleNotFoundError as error:
+    raise OptionError("Vectorised() needs JAX; install it with: pip install 'popbandits[rl]'") from error
+
+_BRANCHES = (
+    jax.errors.ConcretizationTypeError,  # its subclasses too: Python's if, while and bool on a traced number
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+    jax.errors.UnexpectedTracerError,
+)
+
+
+class Mapped:
+    """The states of some agents, and the functions that train them.
+
+    Args:
+        factory: the trainable.
+        config: what `init` is called with beside the seed.
+        size: agents.
+    """
+
+    def __init__(self, factory: Functional, config: Mapping[str, Any], size: int) -> None:
+        self._factory, self._config, self._size = factory, config, size
+        self._state: Any = None
+        self._constants: Any = None
+        devices = jax.devices()
+        count = max(n for n in range(1, len(devices) + 1) if size % n == 0)
+        mesh = jax.sharding.Mesh(np.array(devices[:count]), ("agents",))
+        self._spread = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("agents"))
+        self._init = _compiled_where_possible(partial(factory.init, **config))
+        self._interval = jax.jit(self._compiled)
+        self._put = jax.jit(lambda state, i, one: jax.tree.map(lambda all_, x: all_.at[i].set(x), state, one))
+
+    @property
+    def begun(self) -> bool:
+        """Whether there are agents yet."""
+        return self._state is not None
+
+    def made(self, seed: int) -> Any:
+        """Return the state of one agent with fresh weights, as arrays."""
+        state = self._init(seed)
+        try:
+            # By way of numpy: Python's numbers would be of a weak type, with which a second call compiles anew.
+            return jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)), state)
+        except TypeError as error:
+            raise TrainableError(
+                f"a state that is mapped over agents holds arrays and numbers, but {str(error).splitlines()[0]}; "
+                "keep a random key as jax.random.key_data(key)"
+            ) from None
+
+    def initial(self, seeds: Mapping[int, int]) -> Any:
+        """Return the states of all agents with fresh weights; those without a seed get the first one's."""
+        first = next(iter(seeds.values()))
+        made = [self.made(seeds.get(agent, first)) for agent in range(self._size)]
+        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *made)
+
+    def become(self, state: Any) -> None:
+        """Take over the states of all agents."""
+        self._state = jax.device_put(state, self._spread)
+
+    def one(self, agent: int) -> Any:
+        """Return the state of one agent."""
+        return jax.tree.map(lambda leaf: leaf[agent], self._state)
+
+    def replace(self, agent: int, state: Any) -> None:
+        """Give one agent another state."""
+        self._state = self._put(self._state, agent, state)
+
+    def reseed(self, seeds: Mapping[int, int]) -> None:
+        """Let some agents draw other random numbers from here on."""
+        if self._factory.reseeded is not None:
+            for agent, seed in seeds.items():
+                self.replace(agent, self._factory.reseeded(self.one(agent), seed))
+
+    def on_host(self) -> Any:
+        """Return the states of all agents as numpy arrays."""
+        return jax.tree.map(np.asarray, self._state)
+
+    def train(
+        self, hparams: Any, trained: Collection[int], copies: Mapping[int, Any], seeds: Mapping[int, int]
+    ) -> dict[str, Any]:
+        """Copy, reseed and train one interval; return every metric, a number for each agent.
+
+        Args:
+            hparams: nested as the space is, a number for each agent; what is no array is a constant.
+            trained: who trains; the others stay as they are.
+            copies: for each agent that copies, its donor.
+            seeds: for those, what their random numbers are drawn from.
+        """
+        source, copied, new, mask = np.arange(self._size), *(np.zeros(self._size, t) for t in (bool, np.uint32, bool))
+        for agent, donor in copies.items():
+            source[agent], copied[agent] = donor, agent in seeds
+            new[agent] = seeds.get(agent, 0)
+        mask[list(trained)] = True
+        moving = {name: leaf for name, leaf in _leaves(hparams) if isinstance(leaf, np.ndarray)}
+        self._constants = hparams
+        try:
+            self._state, result = self._interval(self._state, source, copied, new, mask, moving)
+            return {name: np.asarray(column, dtype=float) for name, column in result.items()}
+        except _BRANCHES as error:
+            raise TrainableError(
+                f"step cannot be compiled: {str(error).splitlines()[0]} Hparams and state are traced: use jnp.where or "
+                "jax.lax.cond in place of Python's if, and jnp in place of numpy; a Choice arrives as a position"
+            ) from None
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            raise TrainableError(
+                f"step cannot be mapped over agents: {type(error).__name__}: {str(error).splitlines()[0]}; it must "
+                "return (state, score) or (state, metrics), with arrays"
+            ) from error
+        except jax.errors.JaxRuntimeError as error:
+            if "RESOURCE_EXHAUSTED" not in str(error):
+                raise TrainableError(f"step failed on the device: {str(error).splitlines()[0]}") from error
+            raise TrainableError(
+                f"{self._size} agents do not fit into the memory of the device: {str(error).splitlines()[0]}; "
+                "train fewer agents, or a smaller model"
+            ) from error
+
+    def _compiled(self, state: Any, source: Any, copied: Any, seeds: Any, trained: Any, moving: Any) -> Any:
+        gathered = jax.tree.map(lambda leaf: leaf[source], state)
+        if self._factory.reseeded is not None:
+            gathered = _chosen(copied, jax.vmap(self._factory.reseeded)(gathered, seeds), gathered)
+        after, result = jax.vmap(self._step)(gathered, moving)
+        _check_like(gathered, after)
+        named = result if isinstance(result, dict) else {"score": result}
+        for name, column in named.items():
+            if column.shape != (self._size,):
+                raise TrainableError(f"a metric is one number, but {name} has the shape {column.shape[1:]}")
+        return _chosen(trained, after, gathered), named
+
+    def _step(self, state: Any, moving: Mapping[str, Any]) -> Any:
+        return self._factory.train(state, _filled(self._constants, moving))
+
+
+def _compiled_where_possible(init: Any) -> Any:
+    """Return `init` as one compiled function; one that cannot be compiled, such as one that reads a file, as it is."""
+    compiled = jax.jit(init)
+
+    def made(seed: int) -> Any:
+        nonlocal compiled
+        try:
+            return compiled(seed)
+        except Exception:
+            compiled = init
+            return init(seed)
+
+    return made
+
+
+def _check_like(before: Any, after: Any) -> None:
+    """Refuse a state whose shapes have changed: the next interval would have to be compiled anew."""
+    kinds = [[(leaf.shape[1:], str(leaf.dtype)) for leaf in jax.tree.leaves(tree)] for tree in (before, after)]
+    if jax.tree.structure(before) != jax.tree.structure(after) or len(kinds[0]) != len(kinds[1]):
+        raise TrainableError(
+            f"the state must keep its form, but init makes {jax.tree.structure(before)} and step returns "
+            f"{jax.tree.structure(after)}"
+        )
+    for was, is_now in zip(*kinds, strict=True):
+        if was != is_now:
+            raise TrainableError(f"the state must keep its shapes, but step made of an array {was} one {is_now}")
+
+
+def _chosen(mask: Any, a: Any, b: Any) -> Any:
+    """Return for each agent its state of a where the mask is set, else of b."""
+    return jax.vmap(lambda take, x, y: jax.tree.map(partial(jnp.where, take), x, y))(mask, a, b)
+
+
+def _leaves(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for name, value in tree.items():
+        found += _leaves(value, f"{prefix}{name}.") if isinstance(value, dict) else [(f"{prefix}{name}", value)]
+    return found
+
+
+def _filled(tree: Mapping[str, Any], moving: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return hparams with the numbers that move in their places."""
+    return {
+        name: _filled(value, moving, f"{prefix}{name}.")
+        if isinstance(value, dict)
+        else moving.get(f"{prefix}{name}", value)
+        for name, value in tree.items()
+    }

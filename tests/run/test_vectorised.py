@@ -1,0 +1,234 @@
+"""A whole population in one compiled call: compiled once, durable, the same on several devices, one sentence if not."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import popbandits as pb
+from popbandits.run import verify
+
+jax = pytest.importorskip("jax")
+import jax.numpy as jnp  # noqa: E402
+
+ROOT = Path(__file__).parent.parent.parent
+SPACE = {"lr": pb.Float(0.01, 0.5, log=True), "n": pb.Int(1, 4), "kind": pb.Choice("a", "b"), "net": {"depth": 3}}
+TRACED: list[int] = []
+
+
+def init(seed: int) -> dict[str, Any]:
+    key = jax.random.key(seed)
+    return {"w": 1.0 + jax.random.uniform(key, (3,)), "key": jax.random.key_data(key), "steps": 0}
+
+
+def step(state: Any, hparams: Any) -> Any:
+    TRACED.append(1)
+    assert hparams["net"]["depth"] == 3, "a constant is a constant"
+    key, now = jax.random.split(jax.random.wrap_key_data(state["key"]))
+    rate = hparams["lr"] * hparams["n"] / 4 * jnp.where(hparams["kind"] == 0, 1.0, 0.5)
+    w = state["w"] * (1 - rate) + 0.01 * jax.random.normal(now, (3,))
+    score = -jnp.abs(w).sum()
+    return {"w": w, "key": jax.random.key_data(key), "steps": state["steps"] + 1}, {"score": score, "rate": rate}
+
+
+def reseed(state: Any, seed: Any) -> Any:
+    return state | {"key": jax.random.key_data(jax.random.key(seed))}
+
+
+Agent = pb.functional(init, step, reseed)
+
+
+def tuned(folder: Path, trainable: Any = Agent, every: int = 1, **options: Any) -> pb.Run:
+    given: dict[str, Any] = {"population": 4, "intervals": 9, "progress": False} | options
+    return pb.tune(trainable, SPACE, executor=pb.Vectorised(checkpoint_every=every), directory=folder, **given)
+
+
+def sound(folder: Path) -> bool:
+    return [finding.text for finding in verify(folder) if not finding.ok] == []
+
+
+def test_hparams_and_copies_compile_nothing(tmp_path: Path) -> None:
+    TRACED.clear()
+    run = tuned(tmp_path / "run")
+    assert len(run.lineage) > 2
+    assert len({str(run.history.hparams(row)) for row in range(len(run.history))}) > 5
+    assert len(TRACED) == 1, "step was traced, and so compiled, once"
+    assert sound(tmp_path / "run")
+
+
+def test_each_agent_trains_with_its_own_hparams_from_its_own_weights(tmp_path: Path) -> None:
+    """The same agents one by one, from the same seeds, reach the same scores until somebody copies."""
+    run = tuned(tmp_path / "run", strategy=pb.RandomSearch(), intervals=3)
+    history = run.history
+    rates = run.columns()["rate"]
+    for row in range(len(history)):
+        hparams = history.hparams(row)
+        expected = hparams["lr"] * hparams["n"] / 4 * (1.0 if hparams["kind"] == "a" else 0.5)
+        assert rates[row] == pytest.approx(expected, rel=1e-5)
+    assert len(set(history.score.tolist())) == len(history), "no two agents are twins"
+
+
+@pytest.mark.parametrize("strategy", [pb.PB2(), pb.PBT(), pb.ASHA(), pb.BayesOpt()])
+def test_every_strategy_trains_its_budget(tmp_path: Path, strategy: Any) -> None:
+    run = tuned(tmp_path / "run", strategy=strategy)
+    assert len(run.history) == 36
+    assert sound(tmp_path / "run")
+
+
+@pytest.mark.parametrize("every", [1, 4])
+@pytest.mark.parametrize("stop", [1, 6])
+def test_interrupted_and_resumed_it_is_the_same_run(tmp_path: Path, every: int, stop: int) -> None:
+    whole = tuned(tmp_path / "whole", every=every)
+
+    class Enough(pb.Callback):
+        def on_entry(self, entry: Any) -> None:
+            if (getattr(entry, "interval", 0), getattr(entry, "agent", 1)) == (stop, 0):
+                os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        tuned(tmp_path / "run", every=every, callbacks=[Enough()])
+    run = pb.resume(tmp_path / "run", executor=pb.Vectorised(checkpoint_every=every), progress=False)
+    assert run.history.score.tolist() == whole.history.score.tolist()
+    assert [entry.checkpoint for entry in run.reports] == [entry.checkpoint for entry in whole.reports]
+    states = [pb.load_state(each.best.checkpoint) for each in (run, whole) if each.best.checkpoint is not None]
+    if len(states) == 2:
+        assert states[0]["w"].tolist() == states[1]["w"].tolist()
+    assert sound(tmp_path / "run")
+
+
+@pytest.mark.parametrize("point", ["before-commit:3", "published:6", "committed:4"])
+def test_killed_anywhere_it_is_the_same_run(tmp_path: Path, point: str) -> None:
+    whole = tuned(tmp_path / "whole", every=2)
+    code = (
+        "from pathlib import Path; from tests.run import test_vectorised as t\n"
+        f"t.tuned(Path({str(tmp_path / 'run')!r}), every=2)"
+    )
+    environment = os.environ | {"POPBANDITS_FAILPOINT": point}
+    killed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    run = pb.resume(tmp_path / "run", executor=pb.Vectorised(checkpoint_every=2), progress=False)
+    assert run.history.score.tolist() == whole.history.score.tolist()
+    assert sound(tmp_path / "run")
+
+
+def test_the_best_state_can_be_opened(tmp_path: Path) -> None:
+    run = tuned(tmp_path / "run")
+    best = run.best
+    assert best.checkpoint is not None
+    state = pb.load_state(best.checkpoint, init(0))
+    assert -np.abs(state["w"]).sum() == pytest.approx(best.score, rel=1e-5)
+    assert state["steps"] == len(best.schedule)
+    assert type(state["w"]).__module__.startswith("jax")
+    with pytest.raises(pb.RunError, match="there is no state of a functional trainable"):
+        pb.load_state(tmp_path / "nowhere")
+
+
+def test_a_run_goes_on_where_it_was_begun_and_can_begin_where_another_ended(tmp_path: Path) -> None:
+    run = tuned(tmp_path / "run")
+    with pytest.raises(pb.RunError, match="resume it with executor=Vectorised"):
+        pb.resume(tmp_path / "run", intervals=12, executor=pb.Inline(), progress=False)
+    longer = pb.resume(tmp_path / "run", intervals=12, executor=pb.Vectorised(), progress=False)
+    assert len(longer.history) == 48
+    alone = pb.functional(init, lambda state, hparams: (state, -float(np.abs(state["w"]).sum())))
+    begun = pb.tune(
+        alone, SPACE, population=2, intervals=1, executor=pb.Inline(), directory=tmp_path / "alone", progress=False
+    )
+    warm = tuned(tmp_path / "warm", checkpoint=begun.best.checkpoint, intervals=2)
+    assert warm.history.score.min() > begun.best.score - 1.0
+    assert run.best.score <= longer.best.score
+
+
+def test_agents_are_spread_over_devices_with_the_same_decisions(tmp_path: Path) -> None:
+    alone = tuned(tmp_path / "alone")
+    code = (
+        "import jax; assert len(jax.devices()) == 4\n"
+        "from pathlib import Path; from tests.run import test_vectorised as t\n"
+        f"t.tuned(Path({str(tmp_path / 'spread')!r}))"
+    )
+    environment = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True)
+    spread = pb.load(tmp_path / "spread")
+    assert [entry.checkpoint for entry in spread.reports] == [entry.checkpoint for entry in alone.reports]
+    assert spread.lineage == alone.lineage
+    assert spread.history.points.tolist() == alone.history.points.tolist()
+    np.testing.assert_allclose(spread.history.score, alone.history.score, rtol=1e-5)
+
+
+def branches(state: Any, hparams: Any) -> Any:
+    return (state, 1.0) if hparams["lr"] > 0.1 else (state, 0.0)
+
+
+def in_numpy(state: Any, hparams: Any) -> Any:
+    return state, np.sqrt(hparams["lr"])
+
+
+def grows(state: Any, hparams: Any) -> Any:
+    return state | {"w": jnp.concatenate([state["w"], state["w"]])}, hparams["lr"]
+
+
+def loses_a_part(state: Any, hparams: Any) -> Any:
+    return {"w": state["w"]}, hparams["lr"]
+
+
+def vector(state: Any, hparams: Any) -> Any:
+    return state, state["w"]
+
+
+def chooses_by_name(state: Any, hparams: Any) -> Any:
+    return state, {"a": 1.0, "b": 2.0}[hparams["kind"]]
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        (branches, "step cannot be compiled: Attempted boolean conversion"),
+        (in_numpy, "jnp in place of numpy"),
+        (grows, "the state must keep its shapes"),
+        (loses_a_part, "the state must keep its form"),
+        (vector, r"a metric is one number, but score has the shape \(3,\)"),
+        (chooses_by_name, "step cannot be mapped over agents: TypeError"),
+        (lambda state, hparams: hparams["lr"], "it must return"),
+    ],
+)
+def test_a_step_that_cannot_be_mapped_is_told_in_one_sentence(tmp_path: Path, bad: Any, said: str) -> None:
+    with pytest.raises(pb.TrainableError, match=said) as raised:
+        tuned(tmp_path / "run", pb.functional(init, bad))
+    assert "\n" not in str(raised.value)
+
+
+def test_what_vectorised_cannot_do_is_refused(tmp_path: Path) -> None:
+    from tests import models
+
+    with pytest.raises(pb.TrainableError, match=r"trains what popbandits\.functional"):
+        tuned(tmp_path / "class", models.Model)
+    with pytest.raises(pb.OptionError, match="leave out sync=False"):
+        tuned(tmp_path / "async", sync=False)
+    assert not (tmp_path / "async").exists()
+    with pytest.raises(pb.OptionError, match="checkpoint_every >= 1"):
+        pb.Vectorised(checkpoint_every=0)
+    keyed = pb.functional(lambda seed: {"key": jax.random.key(seed)}, step)
+    with pytest.raises(pb.TrainableError, match="key_data"):
+        tuned(tmp_path / "keyed", keyed)
+
+
+@pytest.mark.slow
+def test_ppo_of_the_bench_is_a_workload(tmp_path: Path) -> None:
+    pytest.importorskip("gymnax")
+    from popbandits.workloads import vectorised
+
+    run = pb.tune(
+        vectorised.Pendulum,
+        vectorised.Pendulum.space,
+        population=2,
+        intervals=2,
+        executor=pb.Vectorised(),
+        directory=tmp_path / "run",
+        progress=False,
+    )
+    assert run.columns()["score_error"][0] > 0
+    assert sound(tmp_path / "run")
