@@ -8,9 +8,12 @@ They are trained with seeds of their own, which no table of results uses.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 import popbandits as pb
+from popbandits._types import Floats
 from popbandits.population import Decision, Strategy, View
-from popbandits.strategies import Rules, start_at_random
+from popbandits.strategies import Move, Rules, generator, next_interval, start_at_random
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,19 @@ class ByGains(pb.PB2):
     rules = Rules(scores=False)
 
 
+class Redrawn(pb.PB2):
+    """A quarter of all hparams is drawn anew, and the others move half as far as usual."""
+
+    def candidates(self, view: View, move: Move, count: int) -> Floats:
+        """Return points of which some coordinates lie anywhere, and the others near those of the source."""
+        if move.anew or move.source is None:
+            return super().candidates(view, move, count)
+        near = pb.PB2(spread=0.5 * self.spread).candidates(view, move, count)
+        rng = generator(view.seed, "redrawn", next_interval(view, move.agent), move.agent)
+        drawn = rng.random(near.shape)
+        return view.space.snap(np.where(rng.random(near.shape) < 0.25, drawn, near))
+
+
 VARIANTS: dict[str, Callable[[], Strategy]] = {
     "uniform": lambda: pb.PBT(resample_probability=1.0),
     "paper": pb.PB2.paper,
@@ -59,5 +75,6 @@ VARIANTS: dict[str, Callable[[], Strategy]] = {
     "patience 3": lambda: pb.PB2(patience=3),
     "spread 0.1": lambda: pb.PB2(spread=0.1),
     "spread 0.3": lambda: pb.PB2(spread=0.3),
+    "redrawn": Redrawn,
 }
 """What was compared, by name."""

@@ -31,7 +31,7 @@ from popbandits.strategies._paper import PaperPB2
 from popbandits.strategies._pb2 import PB2
 from popbandits.strategies._pbt import PBT
 from popbandits.strategies._random_search import RandomSearch
-from popbandits.strategies._succession import Rules
+from popbandits.strategies._succession import Move, Rules
 
 __all__ = [
     "ASHA",
@@ -47,6 +47,7 @@ __all__ = [
     "Explanation",
     "FixedSchedule",
     "Former",
+    "Move",
     "PB2Notes",
     "PaperPB2",
     "Place",

@@ -105,7 +105,7 @@ class PB2(Explained):
         """Return a point for each move, and what was learned."""
         posterior, notes = self._learned(view, plan, last)
         if posterior is None:
-            drawn = [self._near(view, move, 1)[0] for move in plan.moves]
+            drawn = [self.candidates(view, move, 1)[0] for move in plan.moves]
             lost = 0 if notes is None else sum(not move.anew for move in plan.moves)
             return drawn, notes and replace(notes, fallbacks=notes.fallbacks + lost)
         known = posterior
@@ -115,7 +115,7 @@ class PB2(Explained):
         for move in plan.moves:
             t = float(next_age(view, move.source))
             count = 1 if move.anew else min(_MOST, 1 + len(known.rows) // (_REPORTS * view.space.dim))
-            near = self._near(view, move, count)
+            near = self.candidates(view, move, count)
             best = int(np.argmax(UpperConfidenceBound(_BETA)(*posterior.mean_and_deviation(near, t))))
             points.append(near[best])
             chosen += [] if move.anew else [near[best]]
@@ -142,8 +142,11 @@ class PB2(Explained):
         )
         return Posterior.given(kernel, theta, evidence.rows, evidence.y), notes
 
-    def _near(self, view: View, move: Move, count: int) -> Floats:
-        """Return points that an agent may try, count x dim: near those of its source, or anywhere."""
+    def candidates(self, view: View, move: Move, count: int) -> Floats:
+        """Return points that an agent may try, count x dim: near those of its source, or anywhere.
+
+        The model chooses among them. A subclass may draw others.
+        """
         done = next_interval(view, move.agent) - 1
         rng = generator(view.seed, "anew" if move.anew else "neighbours", done, move.agent)
         if move.anew or move.source is None:
