@@ -26,6 +26,7 @@ USES = {
     "ray": "import popbandits.integrations.ray_tune",
     "sb3": "import popbandits.integrations.sb3",
     "lightning": "import popbandits.integrations.lightning",
+    "transformers": "import popbandits.integrations.transformers",
     "tracking": "from popbandits.integrations import mlflow, tensorboard, wandb",
 }
 """What every extra is for."""
@@ -106,6 +107,6 @@ def test_an_extra_alone_is_enough(built: Path, tmp_path: Path, extra: str) -> No
 
 def test_every_extra_is_tried_and_all_has_them_all() -> None:
     extras = PROJECT["optional-dependencies"]
-    assert set(USES) == set(extras) - {"all", "dev", "bench"}
+    assert set(USES) == set(extras) - {"all", "demo", "dev", "bench"}
     (everything,) = (Requirement(text) for text in extras["all"])
     assert everything.extras == set(USES)

@@ -22,7 +22,7 @@ SURFACE = {
     *("ReportError", "UnknownAgentError", "OutOfTurnError", "ScoreError"),
     *("TrainableError", "DataError", "TrainingFailedError", "RunError", "StorageError"),
     *("Trainable", "functional", "check_trainable", "Callback"),
-    *("tune", "resume", "load", "replay", "Run", "Inline", "Processes", "Ray"),
+    *("tune", "resume", "load", "load_state", "replay", "Run", "Inline", "Processes", "Ray", "Vectorised"),
 }
 
 

@@ -4,9 +4,14 @@ Exit codes: 0 all is well · 1 a check found something · 2 what was given canno
 used · 4 the disk is full or fails · 5 training failed · 130 and 143 interrupted, and can be resumed.
 """
 
+import errno
+import io
+import os
 import sys
 
 from popbandits._errors import PopbanditsError, RunError, StorageError, TrainingFailedError
+
+_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EBADF)  # what standard output can fail with
 
 
 def main() -> None:
@@ -21,8 +26,23 @@ def main() -> None:
         told = f"popbandits: the command needs {missing.name}; install it with: pip install 'popbandits[cli]'"
         print(told, file=sys.stderr)
         sys.exit(2)
+    for stream in (sys.stdout, sys.stderr):
+        # Terminals that know ASCII only, and halves of characters in texts of users, must not end a command.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
-        app(arguments)
+        try:
+            app(arguments)
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except OSError as error:
+        if debug or error.errno not in _OUTPUT:
+            raise
+        # Nobody reads any more, or the disk that output goes to is full. Python would try once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        print(f"popbandits: what was to be printed could not be written: {error.strerror}", file=sys.stderr)
+        sys.exit(4)
     except PopbanditsError as error:
         if debug:
             raise

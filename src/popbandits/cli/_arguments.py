@@ -35,9 +35,11 @@ def space_of(target: Target, file: Path | None, constants: list[str]) -> Space:
     """Return the space of a file, or the one that the trainable has as `space`, with some names made constant."""
     if file is not None:
         try:
-            text = file.read_text()
+            text = file.read_text(encoding="utf-8")
         except OSError as error:
             raise SpaceError(f"the space {file} cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError as error:
+            raise SpaceError(f"the space {file} is not text in UTF-8: {error.reason} at byte {error.start}") from None
         space = space_from_json(text) if file.suffix == ".json" else space_from_toml(text)
     else:
         own = getattr(target.load(), "space", None)

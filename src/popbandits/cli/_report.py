@@ -1,5 +1,6 @@
 """Reports: one run as HTML, several runs compared."""
 
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -80,8 +81,14 @@ def dashboard(
 
 
 def _write(path: Path, page: str) -> None:
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise RunError(f"{path} is a link or something else that is no plain file; name another with --output")
+    beside = path.with_name(f".new-{path.name}")
     try:
-        path.write_text(page, encoding="utf-8")
+        beside.unlink(missing_ok=True)
+        with beside.open("x", encoding="utf-8", errors="backslashreplace") as out:
+            out.write(page)
+        os.replace(beside, path)
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror}") from None
     print(path)

@@ -16,7 +16,7 @@ from popbandits._errors import RunError
 from popbandits.cli._arguments import executor_of, initial_of, space_of, strategy_of, target_of, values_of
 from popbandits.cli._console import console, progress
 from popbandits.cli._interrupts import interruptible
-from popbandits.run import Callback, Mode, Run, Settings, holder, load, replay, resume, start
+from popbandits.run import Callback, Mode, Run, Settings, holder, holds, load, replay, resume, start
 from popbandits.view import number, pairs, text, with_error
 
 training = typer.Typer()
@@ -118,6 +118,8 @@ def stop(folder: Folder) -> None:
     process = holder(folder)
     if process is None or process < 0:
         raise RunError(f"{folder} is not running")
+    if not holds(process, folder):
+        raise RunError(f"the lock of {folder} names process {process}, which does not hold it; nothing was stopped")
     try:
         os.kill(process, signal.SIGTERM)
     except OSError as error:

@@ -17,7 +17,7 @@ from popbandits.run._findings import Finding
 from popbandits.run._functional import Functional, functional
 from popbandits.run._gpus import Gpus
 from popbandits.run._inline import Inline
-from popbandits.run._lock import holder
+from popbandits.run._lock import holder, holds
 from popbandits.run._log import FILE, Log
 from popbandits.run._processes import Processes
 from popbandits.run._ray import Ray
@@ -66,6 +66,7 @@ __all__ = [
     "equal",
     "functional",
     "holder",
+    "holds",
     "load",
     "load_state",
     "replay",

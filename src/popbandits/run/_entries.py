@@ -12,7 +12,8 @@ because a long log has many of them.
 
 import json
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from popbandits._errors import RunError
@@ -28,6 +29,10 @@ class Seconds(NamedTuple):
 
 
 _AT_ONCE = Seconds()
+_NUMBER = (int, float)
+_LATEST = 1e11  # seconds: some thousand years
+MOST_INTERVALS = 10**9
+_CHECKPOINT = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,99}(/agent-\d{4,12})?")
 
 
 class Details:
@@ -58,9 +63,13 @@ class Details:
         if self._known is None:
             try:
                 body = json.loads(self._text)
-                self._known = (body["metrics"], body["attempt"], Seconds(*body["seconds"]))
-            except (ValueError, KeyError, TypeError) as error:
-                raise RunError(f"the log is damaged: a report's details cannot be read: {error!r}") from error
+                metrics, attempt, seconds = body["metrics"], body["attempt"], Seconds(*body["seconds"])
+                numbers = all(type(value) in _NUMBER for value in (*metrics.values(), *seconds))
+                if not numbers or type(attempt) is not int or not all(map(math.isfinite, seconds)):
+                    raise ValueError("what should be a number is none")
+                self._known = (metrics, attempt, seconds)
+            except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+                raise RunError(f"the log is damaged: a report's details cannot be read: {error!r:.200}") from error
         return self._known
 
     @property
@@ -236,7 +245,13 @@ def from_row(row: tuple[Any, ...]) -> Entry:
         ValueError: when it is of no kind that is known, or its body lacks something.
     """
     seq, kind, agent, interval, score, checkpoint, when, text = row
+    if type(when) is not float or not 0.0 <= when < _LATEST or type(text) is not str:
+        raise ValueError(f"event {seq} has no time, or no text")
+    if kind in ("report", "failure") and not (type(agent) is type(interval) is int and agent >= 0 and interval >= 1):
+        raise ValueError(f"event {seq}, a {kind}, is of no agent and interval")
     if kind == "report":
+        if (score is not None and type(score) is not float) or not _is_name(checkpoint):
+            raise ValueError(f"event {seq}, a report, has no score, or no checkpoint")
         value = math.nan if score is None else score
         details, error = Details.of_text(text), None
         if '"score_error"' in text and math.isfinite(value):
@@ -246,17 +261,54 @@ def from_row(row: tuple[Any, ...]) -> Entry:
     try:
         if kind == "decision":
             loads = {action["agent"]: action.get("load") for action in body["actions"]}
-            return DecisionEntry(Decision.from_json(body), loads, seq, when)
+            decision = Decision.from_json(body)
+            _check_decision(decision, loads)
+            return DecisionEntry(decision, loads, seq, when)
         if kind == "failure":
             told = (body["attempt"], body["kind"], body["message"], body["traceback"])
+            names = (body.get("damaged"), body.get("load"))
+            if (
+                type(told[0]) is not int
+                or not all(type(part) is str for part in told[1:])
+                or not all(map(_is_name, names))
+            ):
+                raise TypeError("of another type than it must be")
             return FailureEntry(agent, interval, *told, body.get("damaged"), body.get("load"), seq, when)
         if kind == "extension":
+            if type(body["intervals"]) is not int or not 1 <= body["intervals"] <= MOST_INTERVALS:
+                raise TypeError("of another length than it can be")
             return ExtensionEntry(body["intervals"], seq, when)
         if kind == "note":
-            return NoteEntry(body["message"], seq, when)
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"event {seq}, a {kind}, lacks something: {error!r}") from error
-    raise ValueError(f"event {seq} is of an unknown kind, {kind!r}")
+            return NoteEntry(str(body["message"]), seq, when)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"event {seq}, a {kind}, lacks something: {error!r:.200}") from error
+    raise ValueError(f"event {seq} is of an unknown kind, {kind!r:.50}")
+
+
+def agents_of(entry: Entry) -> Iterable[int]:
+    """Return the agents that an entry speaks of."""
+    if isinstance(entry, ReportEntry | FailureEntry):
+        return (entry.agent,)
+    if isinstance(entry, DecisionEntry):
+        sources = (action.source for action in entry.decision.trained if action.source is not None)
+        return (*(action.agent for action in entry.decision), *sources)
+    return ()
+
+
+def _check_decision(decision: Decision, loads: Mapping[Any, Any]) -> None:
+    for action in decision:
+        source = None if isinstance(action, Stop) else action.source
+        if type(action.agent) is not int or not (source is None or type(source) is int):
+            raise TypeError("an agent is no number")
+        if not isinstance(action, Stop) and type(action.hparams) is not dict:
+            raise TypeError("hparams are no dict")
+    if type(decision.notes) is not dict or not all(map(_is_name, loads.values())):
+        raise TypeError("notes are no dict, or a checkpoint has no name")
+
+
+def _is_name(checkpoint: Any) -> bool:
+    """Return whether this is the name of a checkpoint, and of nothing outside their folder; None is one of none."""
+    return checkpoint is None or (type(checkpoint) is str and _CHECKPOINT.fullmatch(checkpoint) is not None)
 
 
 def _decision_to_json(entry: DecisionEntry) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Inline: agents are trained in this process, one after another. For debugging and tests."""
 
+import os
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from popbandits.run._executor import Assignment, Outcome, Task
 from popbandits.run._train import Trainer
@@ -18,6 +19,8 @@ class Inline:
 
 class _InlineSession:
     def __init__(self, assignment: Assignment) -> None:
+        # User code may change the folder it works in, and the run's may be relative to where the program was started.
+        assignment = replace(assignment, checkpoints=assignment.checkpoints.absolute())
         self._trainer = Trainer(assignment, assignment.target.load(assignment.config), room=assignment.size)
         self._waiting: deque[Task] = deque()
 
@@ -25,7 +28,13 @@ class _InlineSession:
         self._waiting.append(task)
 
     def wait(self, seconds: float) -> list[Outcome]:  # noqa: ARG002  (what is here to do is done at once)
-        return [self._trainer.train(self._waiting.popleft())] if self._waiting else []
+        if not self._waiting:
+            return []
+        here = os.getcwd()
+        try:
+            return [self._trainer.train(self._waiting.popleft())]
+        finally:
+            os.chdir(here)
 
     def close(self) -> None:
         self._waiting.clear()

@@ -58,6 +58,16 @@ def holder(folder: Path) -> int | None:
         os.close(descriptor)
 
 
+def holds(process: int, folder: Path) -> bool:
+    """Return whether a process has the lock of a run open: what is written in a lock may be anybody's number."""
+    lock = (folder / FILE).stat()
+    try:
+        opened = [entry.stat() for entry in Path(f"/proc/{process}/fd").iterdir() if entry.exists()]
+    except OSError:
+        return False
+    return any((one.st_dev, one.st_ino) == (lock.st_dev, lock.st_ino) for one in opened)
+
+
 def _open(folder: Path, flags: int) -> int:
     try:
         return os.open(folder / FILE, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)

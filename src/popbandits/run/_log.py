@@ -14,12 +14,12 @@ import struct
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from popbandits._errors import RunError, StorageError
-from popbandits.run._entries import Entry, from_row, to_row
+from popbandits.run._entries import Entry, agents_of, from_row, to_row
 from popbandits.run._mark import FILE as MARK
 from popbandits.run._mark import Mark, marked
 from popbandits.run._wal import damaged
@@ -59,7 +59,7 @@ class Log:
         text = json.dumps(settings)
         beside = folder / f".new-{FILE}"
         beside.unlink(missing_ok=True)
-        with _named(folder):
+        try:
             database = _connect(beside, "rwc")
             database.executescript(
                 f"PRAGMA application_id={_APPLICATION}; PRAGMA user_version={_SCHEMA}; BEGIN; {_EVENTS}; {_SETTINGS};"
@@ -67,10 +67,23 @@ class Log:
             database.execute("INSERT INTO settings VALUES (?, ?)", (text, zlib.crc32(text.encode())))
             database.execute("COMMIT")
             database.close()  # and with it the write-ahead log is in the file: a name is all that is missing
-        os.rename(beside, folder / FILE)
-        descriptor = os.open(folder, os.O_RDONLY)
-        os.fsync(descriptor)
-        os.close(descriptor)
+            # Closing says nothing of a disk that was full or failed meanwhile.
+            made = _connect(beside, "ro")
+            whole = made.execute("SELECT body FROM settings").fetchall() == [(text,)]
+            made.close()
+            if not whole:
+                raise sqlite3.OperationalError("its settings were not written")
+            os.rename(beside, folder / FILE)
+            descriptor = os.open(folder, os.O_RDONLY)
+            os.fsync(descriptor)
+            os.close(descriptor)
+        except (sqlite3.DatabaseError, OSError) as error:
+            for left in (FILE, f".new-{FILE}", f".new-{FILE}-wal", f".new-{FILE}-shm"):
+                with suppress(OSError):
+                    (folder / left).unlink(missing_ok=True)
+            raise StorageError(
+                f"the log of {folder} could not be created ({error}); make room, and start the run again"
+            ) from error
         return Log.open(folder, write=True)
 
     @staticmethod
@@ -86,7 +99,7 @@ class Log:
             raise RunError(f"the log of {folder} is damaged: reports in {FILE}-wal can no longer be read")
         least = marked(folder)  # before the log is looked at: a writer may add to both meanwhile
         with _named(folder):
-            database = _connect(folder / FILE, "rw" if write else "ro")
+            database = _connect(folder / FILE, "rw") if write else _connect_to_read(folder / FILE)
             application = database.execute("PRAGMA application_id").fetchone()[0]
             version = database.execute("PRAGMA user_version").fetchone()[0]
             if application != _APPLICATION:
@@ -121,6 +134,8 @@ class Log:
             if len(rows) != 1 or zlib.crc32(rows[0][0].encode()) != rows[0][1]:
                 raise RunError(f"the log of {self.folder} is damaged: its settings do not match their checksum")
             settings: dict[str, Any] = json.loads(rows[0][0])
+            if type(settings) is not dict:
+                raise RunError(f"the log of {self.folder} is damaged: its settings are no settings")
             return settings
 
     def add(self, entry: Entry) -> Entry:
@@ -154,6 +169,8 @@ class Log:
         Raises:
             RunError: when a row is damaged or missing.
         """
+        size = self.settings.get("size", 0)
+        size = size if type(size) is int else 0
         with _named(self.folder):
             expected = after + 1
             for row in self._database.execute("SELECT * FROM events WHERE seq > ? ORDER BY seq", (after,)):
@@ -161,7 +178,12 @@ class Log:
                 if row[0] != expected or row[8] != _crc(fields):
                     raise RunError(f"the log of {self.folder} is damaged at event {expected}")
                 expected += 1
-                yield from_row(fields)
+                entry = from_row(fields)
+                if any(not 0 <= agent < size for agent in agents_of(entry)):
+                    raise RunError(
+                        f"the log of {self.folder} is damaged: event {expected - 1} is of an agent beyond {size}"
+                    )
+                yield entry
 
     def check(self) -> None:
         """Refuse a damaged file.
@@ -191,6 +213,22 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     return database
 
 
+def _connect_to_read(path: Path) -> sqlite3.Connection:
+    """Open a log for reading, also one on media that cannot be written: SQLite itself wants to write beside it."""
+    database = _connect(path, "ro")
+    try:
+        database.execute("PRAGMA user_version").fetchone()
+    except sqlite3.OperationalError:
+        database.close()
+        rest = path.with_name(f"{path.name}-wal")
+        if rest.exists() and rest.stat().st_size > 0:
+            raise sqlite3.OperationalError(
+                f"its newest part is in {rest.name}, which is read only where the folder can be written; copy it there"
+            ) from None
+        return _connect(path, "ro&immutable=1")
+    return database
+
+
 def _crc(row: tuple[Any, ...]) -> int:
     seq, kind, agent, interval, score, checkpoint, when, body = row
     numbers = _NUMBERS(math.nan if score is None else score, when)  # numbers as text would cost as much as the rest
@@ -208,5 +246,5 @@ def _named(folder: Path) -> Iterator[None]:
                 f"the log of {folder} could not be written ({error}); make room and resume: nothing logged is lost"
             ) from error
         raise RunError(f"the log of {folder} cannot be used: {error}") from error
-    except (sqlite3.DatabaseError, ValueError, OverflowError) as error:
-        raise RunError(f"the log of {folder} is damaged: {error}") from error
+    except (sqlite3.DatabaseError, ValueError, OverflowError, RecursionError, MemoryError) as error:
+        raise RunError(f"the log of {folder} is damaged: {error!s:.300}") from error

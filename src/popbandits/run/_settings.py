@@ -10,10 +10,12 @@ import numpy as np
 from popbandits._errors import OptionError, PopbanditsError, RunError
 from popbandits._types import Hparams
 from popbandits.population import Event, Population, Strategy
+from popbandits.run._entries import MOST_INTERVALS
 from popbandits.run._target import Target
 from popbandits.space import Space, space_from_json, space_to_json
 from popbandits.strategies import describe_strategy, restore_strategy
 
+MOST_AGENTS = 100_000
 Mode: TypeAlias = Literal["max", "min"]
 
 
@@ -91,14 +93,15 @@ class Settings:
         try:
             plain = {key: value for key, value in body.items() if key not in ("target", "space", "strategy", "version")}
             plain["initial"] = tuple(plain.get("initial", ()))
+            _check_kept(plain, body["target"])
             return Settings(
                 target=Target(body["target"]["module"], tuple(body["target"]["names"])),
                 space=space_from_json(json.dumps(body["space"])),
                 strategy=restore_strategy(body["strategy"]),
                 **plain,
             )
-        except (KeyError, TypeError, PopbanditsError) as error:
-            raise RunError(f"the settings of the run cannot be read: {type(error).__name__}: {error}") from error
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError, PopbanditsError) as error:
+            raise RunError(f"the settings of the run cannot be read: {type(error).__name__}: {error!s:.300}") from error
 
 
 def checked_config(given: Any) -> dict[str, Any]:
@@ -122,3 +125,16 @@ def checked_config(given: Any) -> dict[str, Any]:
                 f"but {name!r} is {value!r}"
             )
     return dict(given)
+
+
+def _check_kept(plain: Mapping[str, Any], target: Mapping[str, Any]) -> None:
+    """Refuse numbers and names that no run can have: a folder may come from anywhere, and memory is taken for them."""
+    most = {"size": MOST_AGENTS, "intervals": MOST_INTERVALS, "seed": 2**128, "retries": 2**31}
+    for name, bound in most.items():
+        if type(plain.get(name, 0)) is not int or not 0 <= plain.get(name, 0) <= bound:
+            raise ValueError(f"{name} is {plain[name]!r:.50}")
+    names = target["names"]
+    if type(target["module"]) is not str or not names or not all(type(name) is str for name in names):
+        raise ValueError("its trainable has no name")
+    if type(plain.get("sync", True)) is not bool or type(plain.get("warm", False)) is not bool:
+        raise ValueError("what must be true or false is neither")

@@ -62,7 +62,8 @@ class Target:
             modules, names = zip(*(locate(part, TrainableError) for part in parts), strict=True)
         except TrainableError:
             return Target("", tuple(_name(part) for part in parts), factory)
-        if len(set(modules)) > 1:
+        found = (attribute(module, name, TrainableError) for module, name in zip(modules, names, strict=True))
+        if len(set(modules)) > 1 or any(there is not part for there, part in zip(found, parts, strict=True)):
             return Target("", names, factory)
         target = Target(modules[0], names)
         target.load(config)

@@ -6,16 +6,16 @@ import time
 import traceback
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Any
 
 from popbandits._errors import DataError, PopbanditsError, RunError
-from popbandits.run._blame import blame
+from popbandits.run._blame import blame, said_by
 from popbandits.run._checkpoints import beside, damage, seal
 from popbandits.run._entries import Seconds
 from popbandits.run._executor import Assignment, Done, Failed, Outcome, Task
 from popbandits.run._step import check_in_effect, scored
 from popbandits.run._trainable import Factory, Trainable, check_methods
 
+_LONGEST = 20_000  # letters of a traceback that are kept
 _STORAGE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)
 
 
@@ -57,7 +57,7 @@ class Trainer:
                 self._held.popitem(last=False)
             times = Seconds(loaded - started, trained - loaded, time.monotonic() - trained)
             return Done(task, score, metrics, times, task.save, task.save)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a step that calls sys.exit has failed, and not ended the run
             self._held.pop(task.agent, None)
             return _failed(task, error)
 
@@ -88,15 +88,23 @@ class _DamagedError(RunError):
     """A checkpoint that must not be loaded."""
 
 
-def _failed(task: Task, error: Exception) -> Failed:
-    text: Any = "".join(traceback.format_exception(error))
+def _failed(task: Task, error: BaseException) -> Failed:
+    text = _shortened("".join(traceback.format_exception(error)))
     if isinstance(error, _DamagedError):
-        return Failed(task, "checkpoint", str(error))
+        return Failed(task, "checkpoint", said_by(error))
     if isinstance(error, DataError):
-        return Failed(task, "data", str(error), text)
+        return Failed(task, "data", said_by(error), text)
     if isinstance(error, PopbanditsError):
-        return Failed(task, "result", str(error), text)
+        return Failed(task, "result", said_by(error), text)
     if isinstance(error, OSError) and error.errno in _STORAGE:
         return Failed(task, "storage", f"{error.strerror} ({error.filename})", text)
     kind = "memory" if isinstance(error, MemoryError) else "exception"
     return Failed(task, kind, blame(error), text)
+
+
+def _shortened(text: str) -> str:
+    """Return a traceback without the middle of a very long one: it goes into the log, and to every page."""
+    if len(text) <= _LONGEST:
+        return text
+    half = _LONGEST // 2
+    return f"{text[:half]}\n… {len(text) - _LONGEST} letters left out …\n{text[-half:]}"

@@ -134,7 +134,7 @@ def _fate(held: int, patience: int, nobody: bool, leads: bool, last: bool) -> st
 def _still(history: History, stand: Standings) -> Bools:
     known = history.score[np.isfinite(history.score)]
     with np.errstate(over="ignore", invalid="ignore"):
-        little = (_MOVED * float(np.ptp(known))) ** 2
+        little = np.square(_MOVED * np.ptp(known))
         return np.asarray((stand.held >= 2) & (stand.stirred <= little))
 
 

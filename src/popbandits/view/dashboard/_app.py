@@ -12,7 +12,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from popbandits._errors import PopbanditsError, RunError
@@ -46,7 +46,7 @@ def make_app(directory: Path, hosts: frozenset[str], token: str | None = None) -
     pages = _Pages(shelf)
 
     async def sorry(_: Request, error: Exception) -> Response:
-        return JSONResponse({"error": shelf.told(error)}, status_code=404 if isinstance(error, RunError) else 400)
+        return _json({"error": shelf.told(error)}, 404 if isinstance(error, RunError) else 400)
 
     routes = [
         Route("/", pages.index),
@@ -74,7 +74,7 @@ class _Pages:
         return _file(request.path_params["name"], request)
 
     async def runs(self, _: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(self._shelf.summaries))
+        return _json(await run_in_threadpool(self._shelf.summaries))
 
     async def run(self, request: Request) -> Response:
         return await self._json(request.path_params["name"], "details", details)
@@ -82,7 +82,7 @@ class _Pages:
     async def figure(self, request: Request) -> Response:
         name, figure = request.path_params["name"], request.path_params["figure"]
         if figure not in FIGURES:
-            return JSONResponse({"error": f"a figure is one of {', '.join(FIGURES)}"}, status_code=404)
+            return _json({"error": f"a figure is one of {', '.join(FIGURES)}"}, 404)
         return await self._json(name, figure, lambda run: finished(FIGURES[figure](run)))
 
     async def _json(self, name: str, what: str, make: Callable[[Run], Any]) -> Response:
@@ -101,7 +101,9 @@ class _Pages:
         name = request.path_params["name"]
         text = await run_in_threadpool(self._shelf.made, name, f"{what}.csv", make)
         headers = {"content-disposition": f'attachment; filename="{name}-{what}.csv"'}
-        return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
+        # Texts of users may hold halves of characters, which no encoding has.
+        body = text.encode("utf-8", "backslashreplace")
+        return Response(body, media_type="text/csv; charset=utf-8", headers=headers)
 
     async def events(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -158,6 +160,12 @@ class _Followed:
                 for changed in self._readers:
                     changed.set()
             await asyncio.sleep(_LOOK)
+
+
+def _json(body: Any, status: int = 200) -> Response:
+    """Return an answer in plain ASCII: texts of users may hold halves of characters, which no encoding has."""
+    text = json.dumps(body, allow_nan=False, separators=(",", ":"))
+    return Response(text, status_code=status, media_type="application/json")
 
 
 def _file(name: str, request: Request) -> Response:

@@ -5,9 +5,12 @@ Origin is another's are refused, no CORS header is sent, and the page itself may
 """
 
 import hmac
+import sys
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from popbandits.view._format import text
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -15,6 +18,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 COOKIE = "popbandits_token"
+_LONGEST = 1000  # letters of what is said about a request that failed
 _HEADERS = (
     # Plotly sets styles from its script; scripts themselves come from this server alone.
     (
@@ -63,7 +67,12 @@ class Guard:
                 message["headers"] = [*own, *_HEADERS, *cookie, *([] if kept else [_NOT_KEPT])]
             await send(message)
 
-        await self._inner(scope, receive, secured)
+        try:
+            await self._inner(scope, receive, secured)
+        except Exception as error:
+            # The page has been told already that it failed. Here it is one line, whatever the texts in it.
+            said = f"{scope['method']} {scope['path']}: {type(error).__name__}: {error}"
+            print(f"popbandits: {text(said)[:_LONGEST]}", file=sys.stderr, flush=True)
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         if scope["method"] not in ("GET", "HEAD"):
@@ -71,7 +80,11 @@ class Guard:
         if headers.get("host", "").lower() not in self._hosts:
             return 421, "this host name is not the dashboard's"
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() not in self._hosts:
+        try:
+            foreign = origin is not None and urlsplit(origin).netloc.lower() not in self._hosts
+        except ValueError:
+            return 400, "the Origin of this request is no address"
+        if foreign:
             return 403, "a page elsewhere may not read runs"
         if self._token is not None and not self._knows(scope, headers):
             return 401, "open the address with its token, as the command printed it"

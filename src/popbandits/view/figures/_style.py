@@ -1,6 +1,7 @@
 """What all drawings share: colours that colour-blind people can tell apart, axes, and how many lines are too many."""
 
 import html
+import math
 from typing import Any
 
 MANY = 24
@@ -70,7 +71,7 @@ def finished(drawing: Any) -> Any:
     Plotly takes some tags in texts for markup. Six digits make the JSON of a drawing a third as long.
     """
     if isinstance(drawing, float):
-        return float(f"{drawing:.6g}")
+        return float(f"{drawing:.6g}") if math.isfinite(drawing) else None  # JSON has no nan and no infinity
     if isinstance(drawing, str):
         return html.escape(drawing, quote=False)
     if isinstance(drawing, dict):
