@@ -5,6 +5,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -220,6 +221,67 @@ def test_all_agents_start_from_the_weights_given(tmp_path: Path) -> None:
     with pytest.raises(pb.RunError, match="there is no checkpoint to start from"):
         tuned(Configured, tmp_path / "other", checkpoint=tmp_path / "nowhere")
     assert not (tmp_path / "other").exists()
+
+
+class Fails(Configured):
+    """Cannot train in the second agent's first interval."""
+
+    def step(self, hparams: Any) -> Any:
+        if hparams["lr"] == 0.25 and self.w == Configured(0).w:
+            raise ValueError("not today")
+        return super().step(hparams)
+
+
+def test_the_weights_given_stay_and_their_loss_is_named(tmp_path: Path) -> None:
+    (tmp_path / "weights").mkdir()
+    Configured(0).save(tmp_path / "weights")
+    folder = tmp_path / "run"
+    run = tuned(
+        Fails, folder, checkpoint=tmp_path / "weights", initial=[{"lr": 0.25}], intervals=6, retries=0, population=3
+    )
+    assert run.failures
+    assert (folder / "checkpoints" / "initial").is_dir(), "also after an agent that failed with them was replaced"
+    again = tmp_path / "again"
+
+    class Loses(pb.Callback):
+        def on_start(self, run: pb.Run) -> None:
+            (run.directory / "checkpoints" / "initial" / "state").write_text("other")
+
+    with pytest.raises(pb.RunError, match=r"the weights that .* was given are damaged"):
+        tuned(Configured, again, checkpoint=tmp_path / "weights", callbacks=[Loses()])
+
+
+def test_settings_are_each_agents_own(tmp_path: Path) -> None:
+    class Takes(Configured):
+        def __init__(self, seed: int, options: Any) -> None:
+            super().__init__(seed, options.pop("start"))
+
+    run = tuned(Takes, tmp_path / "run", config={"options": {"start": 2.0}}, executor=pb.Inline())
+    assert not run.failures
+
+
+def test_a_folder_can_be_used_again(tmp_path: Path) -> None:
+    tuned(Configured, tmp_path / "run")
+    (tmp_path / "run" / "run.sqlite").unlink()
+    with pytest.warns(UserWarning, match="put aside"):  # its checkpoints are not the new run's
+        run = tuned(Configured, tmp_path / "run", intervals=1)
+    assert run.finished, "the mark of the run before tells nothing"
+
+
+class Litters(Configured):
+    """Leaves something in the folder for temporary files."""
+
+    def step(self, hparams: Any) -> Any:
+        tempfile.mkdtemp()
+        return super().step(hparams) | {"place": float(tempfile.gettempdir().count("popbandits-"))}
+
+
+def test_what_workers_leave_in_their_temporary_folder_goes_with_them(tmp_path: Path, monkeypatch: Any) -> None:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    run = tuned(Litters, tmp_path / "run")
+    assert set(run.columns()["place"]) == {1.0}
+    assert list((tmp_path / "tmp").iterdir()) == []
 
 
 # GPUs

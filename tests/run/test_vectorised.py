@@ -134,12 +134,6 @@ def test_a_run_goes_on_where_it_was_begun_and_can_begin_where_another_ended(tmp_
         pb.resume(tmp_path / "run", intervals=12, executor=pb.Inline(), progress=False)
     longer = pb.resume(tmp_path / "run", intervals=12, executor=pb.Vectorised(), progress=False)
     assert len(longer.history) == 48
-    alone = pb.functional(init, lambda state, hparams: (state, -float(np.abs(state["w"]).sum())))
-    begun = pb.tune(
-        alone, SPACE, population=2, intervals=1, executor=pb.Inline(), directory=tmp_path / "alone", progress=False
-    )
-    warm = tuned(tmp_path / "warm", checkpoint=begun.best.checkpoint, intervals=2)
-    assert warm.history.score.min() > begun.best.score - 1.0
     assert run.best.score <= longer.best.score
 
 
@@ -232,3 +226,48 @@ def test_ppo_of_the_bench_is_a_workload(tmp_path: Path) -> None:
     )
     assert run.columns()["score_error"][0] > 0
     assert sound(tmp_path / "run")
+
+
+def test_executors_do_not_go_on_with_each_others_weights(tmp_path: Path) -> None:
+    """Also before the first checkpoint, and whoever comes second."""
+
+    class Enough(pb.Callback):
+        def on_entry(self, entry: Any) -> None:
+            if (getattr(entry, "interval", 0), getattr(entry, "agent", 1)) == (2, 0):
+                os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        tuned(tmp_path / "mapped", every=100, callbacks=[Enough()])
+    with pytest.raises(pb.RunError, match=r"was trained by Vectorised\(\)"):
+        pb.resume(tmp_path / "mapped", executor=pb.Inline(), progress=False)
+    alone = pb.functional(init, lambda state, hparams: (state, -float(np.abs(state["w"]).sum())))
+    for sync, said in ((True, "was trained by another executor"), (False, "leave out sync=False")):
+        folder = tmp_path / f"alone-{sync}"
+        pb.tune(
+            alone, SPACE, population=2, intervals=2, executor=pb.Inline(), directory=folder, progress=False, sync=sync
+        )
+        with pytest.raises(pb.PopbanditsError, match=said):
+            pb.resume(folder, intervals=4, trainable=alone, executor=pb.Vectorised(), progress=False)
+
+
+@pytest.mark.parametrize("strategy", [pb.PB2(), pb.ASHA(), pb.BayesOpt()])
+def test_all_that_start_do_so_from_the_weights_given(tmp_path: Path, strategy: Any) -> None:
+    given = pb.functional(lambda seed: init(seed) | {"w": jnp.zeros(3), "steps": 40}, step, reseed)
+    first = tuned(tmp_path / "first", given, population=2, intervals=1)
+    weights = first.best.checkpoint
+    counted = pb.functional(init, counts, reseed)
+    run = tuned(tmp_path / "run", counted, every=4, checkpoint=weights, strategy=strategy)
+    ages = run.history.age.tolist()
+    assert run.columns()["steps"] == [41 + age for age in ages]
+    assert run.best.checkpoint is not None or strategy != pb.BayesOpt(), "the end is written, whoever trained last"
+
+
+def counts(state: Any, hparams: Any) -> Any:
+    after, metrics = step(state, hparams)
+    return after, {"score": metrics["score"], "steps": after["steps"].astype(jnp.float32)}
+
+
+def test_a_score_without_a_name_is_the_metric_that_was_asked_for(tmp_path: Path) -> None:
+    plain = pb.functional(init, lambda state, hparams: (state, hparams["lr"]))
+    run = tuned(tmp_path / "run", plain, metric="loss", mode="min", intervals=2)
+    assert run.best.score == run.history.score.min()

@@ -1,6 +1,6 @@
 """check_trainable: runs a user's code through what a run will ask of it, and says in plain words what is wrong."""
 
-import functools
+import copy
 import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -61,7 +61,11 @@ def _findings(
     else:
         yield Finding(True, f"{target} can be sent to a worker")
         yield Finding(True, f"to resume a run of {target}, it has to be given again: a module would keep it", tip=True)
-    trainable = functools.partial(trainable, **config) if config else trainable
+    given, own = trainable, dict(config)
+    if own:
+
+        def trainable(seed: int) -> Any:
+            return given(seed, **copy.deepcopy(own))
 
     def trained(hparams: Hparams, model: Any) -> float:
         score, _ = scored(model.step(hparams), metric)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from popbandits._errors import RunError
+from popbandits.run._trees import is_part, load_state, save_tree
 
 MANIFEST = "manifest.json"
 _BESIDE = ".new-"
@@ -81,12 +82,22 @@ def take_in(source: Path, folder: Path, name: str) -> None:
     Raises:
         RunError: when it is not there, is damaged or holds something that is no file.
     """
-    wrong = damage(source) if (source / MANIFEST).exists() else None
+    sealed = source.parent if is_part(source) else source
+    wrong = damage(sealed) if (sealed / MANIFEST).exists() else None
     if wrong is not None:
         raise RunError(f"the checkpoint {source} is damaged: {wrong}")
+    collect(folder, [name])  # what an earlier start has left
     path = beside_of(folder, name)
     shutil.rmtree(path, ignore_errors=True)
-    shutil.copytree(source, path, symlinks=True, ignore=shutil.ignore_patterns(MANIFEST))
+    if is_part(source):
+        path.mkdir()
+        save_tree(load_state(source), path)
+        seal(path)
+        publish(folder, name)
+        return
+    shutil.copytree(
+        source, path, symlinks=True, ignore=lambda at, names: {MANIFEST} & set(names) if Path(at) == source else set()
+    )
     seal(path)
     publish(folder, name)
 

@@ -1,14 +1,14 @@
 """Which checkpoints are still needed, and removing the others.
 
-Needed are each agent's last two (the older one in case the newer is damaged), the best one, and whatever an agent that
-is training was told to load.
+Needed are each agent's last two (the older one in case the newer is damaged), the best one, whatever an agent that is
+training was told to load, and the weights that the run was given.
 """
 
 import math
 from collections.abc import Collection
 from pathlib import Path
 
-from popbandits.run._checkpoints import collect, folder_of
+from popbandits.run._checkpoints import INITIAL, collect, folder_of
 
 _EACH = 2
 
@@ -69,7 +69,7 @@ class Keeper:
         """Return every checkpoint that must stay, given those that training agents load."""
         kept = {name for own in self._of_agent.values() for name in own} | set(loading)
         kept |= {name for name in self._damaged.values() if name is not None}
-        return kept | ({self._best[1]} if self._best else set())
+        return kept | {INITIAL} | ({self._best[1]} if self._best else set())
 
     def tidy(self, loading: Collection[str]) -> None:
         """Remove the checkpoints that are needed no more."""

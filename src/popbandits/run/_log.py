@@ -73,6 +73,7 @@ class Log:
             made.close()
             if not whole:
                 raise sqlite3.OperationalError("its settings were not written")
+            (folder / MARK).unlink(missing_ok=True)  # of a run that was here before
             os.rename(beside, folder / FILE)
             descriptor = os.open(folder, os.O_RDONLY)
             os.fsync(descriptor)
@@ -119,7 +120,10 @@ class Log:
                     f"the log of {folder} lacks {least - seq} of its {least} events: was it copied without {FILE}-wal, "
                     f"or was that file cut? Put it back; if it is lost for good, remove {MARK} to go on without"
                 )
+        try:
             return Log(folder, database, seq, Mark(folder) if write else None)
+        except OSError as error:
+            raise RunError(f"{folder / MARK} cannot be written: {error.strerror}") from None
 
     @property
     def length(self) -> int:
@@ -158,7 +162,8 @@ class Log:
                 self._database.execute("COMMIT")
                 self._open = False
                 if self._mark is not None:
-                    self._mark.set(self._seq)
+                    with suppress(OSError):  # it tells less than it could, and never more than there is
+                        self._mark.set(self._seq)
                 if time.monotonic() - self._folded > _FOLDED:
                     self._database.execute("PRAGMA wal_checkpoint(PASSIVE)")
                     self._folded = time.monotonic()

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from popbandits._errors import DataError, RunError, StorageError, TrainingFailedError
+from popbandits._errors import DataError, OptionError, RunError, StorageError, TrainingFailedError
 from popbandits.population import Decision
 from popbandits.run._blame import blame
 from popbandits.run._callback import Callback
@@ -43,7 +43,7 @@ class Controller:
         self._together = False
         self._decisions = 0
         self.population = settings.population(events(settings, self._noting(log.entries())))
-        for name in sweep(self._folder, self._keeper.needed(self._state.loading) | {INITIAL}, self._explained):
+        for name in sweep(self._folder, self._keeper.needed(self._state.loading), self._explained):
             told = f"the checkpoint {name} is of an interval that the log does not know; it was put aside"
             self._add(NoteEntry(told))
             warnings.warn(told, stacklevel=2)
@@ -57,6 +57,7 @@ class Controller:
         """
         settings = self._settings
         together = self._together = bool(getattr(executor, "together", False))
+        self._check_kind(together)
         assignment = Assignment(
             settings.target,
             self._folder,
@@ -74,11 +75,6 @@ class Controller:
                     decision: Decision | None = self.population.start()
                 self._decided(decision)
             self._catch_up()
-            if not together and any("/" in name for name in self._state.loading):
-                raise RunError(
-                    f"{self._folder.parent} was trained by Vectorised(), whose checkpoints hold a whole population; "
-                    "resume it with executor=Vectorised() (--executor vectorised)"
-                )
             told = getattr(executor, "told", lambda: None)()
             if told is not None:
                 self._add(NoteEntry(told))
@@ -91,6 +87,20 @@ class Controller:
                     self._take(session, outcomes)
         finally:
             session.close()
+
+    def _check_kind(self, together: bool) -> None:
+        """Refuse to go on with checkpoints that an executor cannot load: of agents, or of whole populations."""
+        if together and not self._settings.sync:
+            raise OptionError("Vectorised() trains all agents in one call, so they are in step; leave out sync=False")
+        for entry in self._log.entries():
+            if not isinstance(entry, ReportEntry) or math.isnan(entry.score):
+                continue
+            # Only Vectorised reports a score without a checkpoint; an agent that was given up has neither.
+            if together != (entry.checkpoint is None or "/" in entry.checkpoint):
+                other = "another executor" if together else "Vectorised()"
+                advice = "leave out executor=Vectorised()" if together else "resume it with executor=Vectorised()"
+                raise RunError(f"{self._folder.parent} was trained by {other}, whose checkpoints differ; {advice}")
+            return
 
     def _explained(self, agent: int | None, interval: int) -> bool:
         """Return whether the log knows of an interval, an agent's or the population's: reported, or in training."""
@@ -184,9 +194,16 @@ class Controller:
         if outcome.kind == "data":  # missing for one, missing for all, however often it is tried
             raise DataError(f"{outcome.message}; then resume {self._folder.parent}")
         told = (task.agent, task.interval, task.attempt, outcome.kind, outcome.message, outcome.traceback)
+        if outcome.kind == "checkpoint" and task.load == INITIAL:
+            self._commit()
+            raise RunError(
+                f"the weights that {self._folder.parent} was given are damaged: {outcome.message}; "
+                f"put {CHECKPOINTS}/{INITIAL} back and resume"
+            )
         if outcome.kind == "checkpoint" and task.load is not None:
             quarantine(self._folder, task.load)
-            self._add(FailureEntry(*told, damaged=task.load, load=self._keeper.before(task.load)))
+            before = self._keeper.before(task.load) or (INITIAL if self._settings.warm else None)
+            self._add(FailureEntry(*told, damaged=task.load, load=before))
         else:
             self._add(FailureEntry(*told))
         if task.attempt <= self._settings.retries or outcome.kind == "checkpoint":

@@ -1,5 +1,6 @@
 """Mapped: a functional trainable for many agents, compiled as one function and spread over all devices."""
 
+import copy
 from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any
@@ -30,17 +31,18 @@ class Mapped:
         factory: the trainable.
         config: what `init` is called with beside the seed.
         size: agents.
+        metric: what a score that `step` returns without a name is called.
     """
 
-    def __init__(self, factory: Functional, config: Mapping[str, Any], size: int) -> None:
-        self._factory, self._config, self._size = factory, config, size
+    def __init__(self, factory: Functional, config: Mapping[str, Any], size: int, metric: str = "score") -> None:
+        self._factory, self._size, self._metric = factory, size, metric
         self._state: Any = None
         self._constants: Any = None
         devices = jax.devices()
         count = max(n for n in range(1, len(devices) + 1) if size % n == 0)
         mesh = jax.sharding.Mesh(np.array(devices[:count]), ("agents",))
         self._spread = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("agents"))
-        self._init = _compiled_where_possible(partial(factory.init, **config))
+        self._init = _compiled_where_possible(lambda seed: factory.init(seed, **copy.deepcopy(dict(config))))
         self._interval = jax.jit(self._compiled)
         self._put = jax.jit(lambda state, i, one: jax.tree.map(lambda all_, x: all_.at[i].set(x), state, one))
 
@@ -134,7 +136,7 @@ class Mapped:
             gathered = _chosen(copied, jax.vmap(self._factory.reseeded)(gathered, seeds), gathered)
         after, result = jax.vmap(self._step)(gathered, moving)
         _check_like(gathered, after)
-        named = result if isinstance(result, dict) else {"score": result}
+        named = result if isinstance(result, dict) else {self._metric: result}
         for name, column in named.items():
             if column.shape != (self._size,):
                 raise TrainableError(f"a metric is one number, but {name} has the shape {column.shape[1:]}")

@@ -3,9 +3,11 @@
 import contextlib
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -111,7 +113,10 @@ class _Pipes:
         self, assignment: Assignment, workers: int, keep: int, threads: int, gpus: tuple[str, ...] | None
     ) -> None:
         self._hello, self._gpus = Hello.of(assignment, keep), gpus
-        self._told = dict.fromkeys(_THREADS, str(threads)) | {"XLA_FLAGS": os.environ.get("XLA_FLAGS", XLA)}
+        # Workers are ended without a word, so what they leave in their temporary folder is removed with it.
+        self._temporary = tempfile.mkdtemp(prefix="popbandits-")
+        self._told = dict.fromkeys(_THREADS, str(threads))
+        self._told |= {"XLA_FLAGS": os.environ.get("XLA_FLAGS", XLA), "TMPDIR": self._temporary}
         self._logs = assignment.checkpoints.parent
         self._free = list(range(workers))[::-1]
         self._workers = workers
@@ -167,3 +172,4 @@ class _Pipes:
     def close(self, workers: Sequence[_Process]) -> None:
         for worker in workers:
             self._ended(worker)
+        shutil.rmtree(self._temporary, ignore_errors=True)

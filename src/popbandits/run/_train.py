@@ -79,7 +79,8 @@ class Trainer:
         return trainable
 
     def _made(self, seed: int) -> Trainable:
-        made = self._factory(seed, **self._assignment.config)
+        # Copies: what user code does to its settings must not reach the next agent that is made of them.
+        made = self._factory(seed, **copy.deepcopy(dict(self._assignment.config)))
         check_methods(made, f"what {self._assignment.target.names[0]} makes")
         return made
 

@@ -39,6 +39,11 @@ def load_tree(path: Path, like: Any) -> Any:
         return _untree(json.loads((path / _TREE).read_text()), lambda i: leaves[str(i)], like)
 
 
+def is_part(path: Path) -> bool:
+    """Return whether this is the path of one agent in the checkpoint of a whole population."""
+    return _AGENT.fullmatch(path.name) is not None and not path.exists() and (path.parent / _LEAVES).is_file()
+
+
 def load_state(path: str | Path, like: Any = None) -> Any:
     """Return the state of one agent of a `functional` trainable, from a checkpoint such as `run.best.checkpoint`.
 

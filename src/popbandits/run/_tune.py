@@ -20,13 +20,14 @@ from popbandits.run._checkpoints import INITIAL, take_in
 from popbandits.run._executor import Executor
 from popbandits.run._inline import Inline
 from popbandits.run._lock import Lock
-from popbandits.run._log import Log
+from popbandits.run._log import FILE, Log
 from popbandits.run._loop import CHECKPOINTS, Controller
 from popbandits.run._processes import Processes
 from popbandits.run._run import Run
 from popbandits.run._settings import Mode, Settings, checked_config
 from popbandits.run._signals import Interrupts
 from popbandits.run._target import Target
+from popbandits.run._trees import is_part
 from popbandits.run._vectorised import Vectorised
 from popbandits.space import SpaceLike, as_space
 from popbandits.strategies import PB2, Elsewhere, FixedSchedule, Former
@@ -120,7 +121,7 @@ def start(
     settings.target.load(settings.config)
     if not isinstance(executor, Inline | Vectorised):
         settings.target.sent()
-    if checkpoint is not None and not Path(checkpoint).is_dir():
+    if checkpoint is not None and not Path(checkpoint).is_dir() and not is_part(Path(checkpoint)):
         raise RunError(f"there is no checkpoint to start from at {checkpoint}")
     kept = settings.to_json() | {"version": _version.__version__}
     _check(executor, callbacks)
@@ -133,6 +134,8 @@ def start(
         raise RunError(f"the folder {folder} cannot be made: {error.strerror}") from None
     with Lock(folder):
         if checkpoint is not None:
+            if (folder / FILE).exists():
+                raise RunError(f"{folder} holds a run already; resume it, or choose another folder")
             try:
                 take_in(Path(checkpoint), folder / CHECKPOINTS, INITIAL)
             except OSError as error:

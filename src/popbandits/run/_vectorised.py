@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from popbandits._errors import OptionError, RunError, TrainableError
+from popbandits._errors import OptionError, RunError, StorageError, TrainableError
 from popbandits.run._checkpoints import beside, damage, number_of, of_agent, population_name, seal
 from popbandits.run._entries import Seconds
 from popbandits.run._executor import Assignment, Done, Outcome, Task
@@ -64,7 +64,8 @@ class _Population:
         self._assignment, self._space, self._every = assignment, assignment.space, every
         from popbandits.run._mapped import Mapped  # JAX is imported by those who use it
 
-        self._mapped = Mapped(factory, assignment.config, assignment.size)
+        self._mapped = Mapped(factory, assignment.config, assignment.size, assignment.metric)
+        self._all_trained = True
         self._trained = 0  # intervals of the population, whoever trained in them
         self._waiting: dict[int, Task] = {}
         self._hparams: dict[int, dict[str, float]] = {}
@@ -79,11 +80,14 @@ class _Population:
             return []
         began = time.monotonic()
         if not self._mapped.begun:
-            self._catch_up(tasks)
+            self._catch_up()
         loaded = time.monotonic()
         results = self._train(tasks)
         trained = time.monotonic()
-        name = self._saved()
+        try:
+            name = self._saved()
+        except OSError as error:
+            raise StorageError(f"a checkpoint could not be written: {error.strerror}; make room and resume") from error
         times = Seconds(loaded - began, trained - loaded, time.monotonic() - trained)
         outcomes: list[Outcome] = []
         for task in tasks:
@@ -99,7 +103,7 @@ class _Population:
     def _metric(self) -> str:
         return self._assignment.metric
 
-    def _catch_up(self, tasks: Sequence[Task]) -> None:
+    def _catch_up(self) -> None:
         """Become what the population was: from its newest checkpoint, and what was trained since."""
         folder, past = self._assignment.checkpoints, self._assignment.past
         if past.sealed is not None:
@@ -111,14 +115,6 @@ class _Population:
             self._trained = number_of(past.sealed)
         for batch in past.batches:
             self._train(batch)
-        if past.sealed is None and not past.batches:
-            # Weights that were given to the run, or that another executor has written, an agent at a time.
-            given = {task.agent: task.load for task in tasks if task.load is not None}
-            if given:
-                self._mapped.become(self._mapped.initial({task.agent: task.seed for task in tasks}))
-                for agent, name in given.items():
-                    self._mapped.replace(agent, load_state(folder / name, self._mapped.one(agent)))
-                self._mapped.reseed({task.agent: task.reseed for task in tasks if task.reseed is not None})
 
     def _train(self, tasks: Sequence[Task]) -> Mapping[str, Any]:
         """Carry out what was decided for an interval and train it; return every metric, a number for each agent."""
@@ -129,6 +125,8 @@ class _Population:
                     self._mapped.replace(agent, self._mapped.made(seed))
             else:
                 self._mapped.become(self._mapped.initial(fresh))
+        self._begin_with_what_was_given([task for task in tasks if task.source is None and task.load is not None])
+        self._all_trained = len(tasks) == len(self)
         for task in tasks:
             self._hparams[task.agent] = _numbers(self._space, task.hparams)
         rows = [self._hparams.get(agent) or next(iter(self._hparams.values())) for agent in range(len(self))]
@@ -141,12 +139,28 @@ class _Population:
         self._trained += 1
         return self._mapped.train(hparams, {task.agent for task in tasks}, copies, seeds)
 
+    def _begin_with_what_was_given(self, tasks: Sequence[Task]) -> None:
+        """Let agents that start do so from the weights that the run was given."""
+        if not tasks:
+            return
+        folder = self._assignment.checkpoints / str(tasks[0].load)
+        wrong = damage(folder)
+        if wrong is not None:
+            raise RunError(f"the weights that the run was given are damaged: {wrong}; put {folder} back and resume")
+        if not self._mapped.begun:
+            self._mapped.become(self._mapped.initial({task.agent: task.seed for task in tasks}))
+        for task in tasks:
+            self._mapped.replace(task.agent, load_state(folder, self._mapped.one(task.agent)))
+        self._mapped.reseed({task.agent: task.reseed for task in tasks if task.reseed is not None})
+
     def __len__(self) -> int:
         return self._assignment.size
 
     def _saved(self) -> str | None:
         """Write the population when it is time, and return the name of the checkpoint."""
-        if self._trained % self._every and self._trained != self._assignment.intervals:
+        # Where agents train one after another, nobody knows which interval is the last: each may be, towards the end.
+        may_end = not self._all_trained or self._trained >= self._assignment.intervals
+        if self._trained % self._every and not may_end:
             return None
         name = population_name(self._trained)
         path = beside(self._assignment.checkpoints, name)
