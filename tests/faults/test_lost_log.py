@@ -97,7 +97,7 @@ def test_a_mark_that_was_damaged_tells_nothing(killed: Path, tmp_path: Path) -> 
     shutil.copytree(killed, folder)
     length = len(pb.load(folder).entries)
     mark = folder / "run.length"
-    assert mark.read_text().split()[0] == str(length)
+    assert 0 < int(mark.read_text().split()[0]) <= length, "it was killed after a commit, and maybe before the mark"
     for text in ("", "999999 12\n", "many", "9" * 100, "\x00" * 32):
         mark.write_text(text)
         assert len(pb.load(folder).entries) == length
