@@ -10,7 +10,6 @@ been restored, so that it cannot overwrite them, and read back from where traini
 """
 
 import shutil
-import sys
 import tempfile
 import warnings
 import weakref
@@ -21,6 +20,7 @@ from typing import Any
 
 from popbandits._errors import OptionError, TrainableError
 from popbandits._types import Hparams
+from popbandits.integrations._adapters import check_count, named_after
 
 try:
     import lightning
@@ -56,17 +56,13 @@ def trainable(
     Raises:
         OptionError: for a number of epochs that cannot be.
     """
-    if isinstance(epochs, bool) or not isinstance(epochs, int) or epochs < 1:
-        raise OptionError(f"`epochs >= 1` must hold, but got epochs={epochs!r}")
+    check_count("epochs", epochs)
 
     class Agent(_Agent):
         def __init__(self, seed: int) -> None:
             super().__init__(seed, make_module, make_data, epochs, trainer)
 
-    # Where it will be bound to a name is where this is called, which need not be where the module's class is.
-    Agent.__module__ = sys._getframe(1).f_globals["__name__"]
-    Agent.__qualname__ = f"trainable({make_module.__name__})"
-    return Agent
+    return named_after(Agent, make_module)  # type: ignore[no-any-return]
 
 
 class _Agent:

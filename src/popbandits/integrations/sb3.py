@@ -8,7 +8,6 @@ episodes in progress begin anew.
 """
 
 import json
-import sys
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ import numpy as np
 
 from popbandits._errors import OptionError, TrainableError
 from popbandits._types import Hparams
+from popbandits.integrations._adapters import check_count, named_after
 
 try:
     import torch
@@ -50,17 +50,13 @@ def trainable(
     Raises:
         OptionError: for a number of steps that cannot be.
     """
-    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
-        raise OptionError(f"`steps >= 1` must hold, but got steps={steps!r}")
+    check_count("steps", steps)
 
     class Agent(_Agent):
         def __init__(self, seed: int) -> None:
             super().__init__(make_model(seed), steps, score)
 
-    # Where it will be bound to a name is where this is called, which need not be where the model's function is.
-    Agent.__module__ = sys._getframe(1).f_globals["__name__"]
-    Agent.__qualname__ = f"trainable({make_model.__name__})"
-    return Agent
+    return named_after(Agent, make_model)  # type: ignore[no-any-return]
 
 
 class _Returns(BaseCallback):  # type: ignore[misc]

@@ -16,7 +16,6 @@ The Trainer's `max_steps` or `num_train_epochs` is the length of the whole run: 
 import functools
 import json
 import shutil
-import sys
 import tempfile
 import weakref
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from typing import Any
 
 from popbandits._errors import OptionError, TrainableError
 from popbandits._types import Hparams
+from popbandits.integrations._adapters import check_count, named_after
 
 try:
     import transformers
@@ -53,17 +53,13 @@ def trainable(
     Raises:
         OptionError: for a number of steps that cannot be.
     """
-    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
-        raise OptionError(f"`steps >= 1` must hold, but got steps={steps!r}")
+    check_count("steps", steps)
 
     class Agent(_Agent):
         def __init__(self, seed: int) -> None:
             super().__init__(make_trainer(seed), seed, steps, score)
 
-    # Where it will be bound to a name is where this is called, which need not be where the Trainer's function is.
-    Agent.__module__ = sys._getframe(1).f_globals["__name__"]
-    Agent.__qualname__ = f"trainable({make_trainer.__name__})"
-    return Agent
+    return named_after(Agent, make_trainer)  # type: ignore[no-any-return]
 
 
 class _Agent:

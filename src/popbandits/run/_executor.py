@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, Union
 
+from popbandits._errors import OptionError
 from popbandits._types import Hparams
 from popbandits.run._entries import Seconds
 from popbandits.run._target import Target
@@ -141,3 +142,9 @@ class Executor(Protocol):
 
     def open(self, assignment: Assignment) -> Session:
         """Start for one run."""
+
+
+def check_in_step(together: bool, sync: bool) -> None:
+    """Refuse agents that do not wait for one another where all of them are trained in one call."""
+    if together and not sync:
+        raise OptionError("Vectorised() trains all agents in one call, so they are in step; leave out sync=False")

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from popbandits._errors import DataError, OptionError, RunError, StorageError, TrainingFailedError
+from popbandits._errors import DataError, RunError, StorageError, TrainingFailedError
 from popbandits.population import Decision
 from popbandits.run._blame import blame
 from popbandits.run._callback import Callback
 from popbandits.run._checkpoints import INITIAL, publish, quarantine, sweep
 from popbandits.run._entries import DecisionEntry, Details, Entry, ExtensionEntry, FailureEntry, NoteEntry, ReportEntry
-from popbandits.run._executor import Assignment, Done, Executor, Failed, Outcome, Past, Session, Task
+from popbandits.run._executor import Assignment, Done, Executor, Failed, Outcome, Past, Session, Task, check_in_step
 from popbandits.run._failpoints import failpoint
 from popbandits.run._keeper import Keeper
 from popbandits.run._log import Log
@@ -90,8 +90,7 @@ class Controller:
 
     def _check_kind(self, together: bool) -> None:
         """Refuse to go on with checkpoints that an executor cannot load: of agents, or of whole populations."""
-        if together and not self._settings.sync:
-            raise OptionError("Vectorised() trains all agents in one call, so they are in step; leave out sync=False")
+        check_in_step(together, self._settings.sync)
         for entry in self._log.entries():
             if not isinstance(entry, ReportEntry) or math.isnan(entry.score):
                 continue

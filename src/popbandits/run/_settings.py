@@ -1,7 +1,7 @@
 """What a run is started with, and the JSON it is kept as."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -45,7 +45,7 @@ class Settings:
     mode: Mode = "max"
     retries: int = 2
     config: Mapping[str, Any] = field(default_factory=dict)
-    initial: tuple[Hparams, ...] = ()
+    initial: Sequence[Hparams] = ()
     warm: bool = False
 
     def __post_init__(self) -> None:

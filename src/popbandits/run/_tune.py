@@ -17,7 +17,7 @@ from popbandits._types import Hparams
 from popbandits.population import Strategy
 from popbandits.run._callback import Callback
 from popbandits.run._checkpoints import INITIAL, take_in
-from popbandits.run._executor import Executor
+from popbandits.run._executor import Executor, check_in_step
 from popbandits.run._inline import Inline
 from popbandits.run._lock import Lock
 from popbandits.run._log import FILE, Log
@@ -100,7 +100,7 @@ def tune(
         mode,
         retries,
         own,
-        initial,  # type: ignore[arg-type]  # becomes a tuple when it is checked
+        initial,
         checkpoint is not None,
     )
     _check_callbacks(callbacks)
@@ -125,8 +125,7 @@ def start(
         raise RunError(f"there is no checkpoint to start from at {checkpoint}")
     kept = settings.to_json() | {"version": _version.__version__}
     _check(executor, callbacks)
-    if isinstance(executor, Vectorised) and not settings.sync:
-        raise OptionError("Vectorised() trains all agents in one call, so they are in step; leave out sync=False")
+    check_in_step(isinstance(executor, Vectorised), settings.sync)
     folder = Path(directory) if directory is not None else _new_folder(settings.target)
     try:
         (folder / CHECKPOINTS).mkdir(parents=True, exist_ok=True)

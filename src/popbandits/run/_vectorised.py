@@ -118,6 +118,12 @@ class _Population:
 
     def _train(self, tasks: Sequence[Task]) -> Mapping[str, Any]:
         """Carry out what was decided for an interval and train it; return every metric, a number for each agent."""
+        copies = {task.agent: task.source for task in tasks if task.source not in (None, task.agent)}
+        starting = {task.agent for task in tasks if task.source is None}
+        for agent, donor in copies.items():
+            if donor in starting:  # a donor that begins anew gives what it had before
+                self._mapped.replace(agent, self._mapped.one(int(donor or 0)))
+                copies[agent] = agent
         fresh = {task.agent: task.seed for task in tasks if task.source is None and task.load is None}
         if fresh:
             if self._mapped.begun:
@@ -132,9 +138,11 @@ class _Population:
         rows = [self._hparams.get(agent) or next(iter(self._hparams.values())) for agent in range(len(self))]
         columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
         hparams = self._space.nested(
-            {name: _traced(param, columns[name]) if name in columns else param for name, param in _params(self._space)}
+            {
+                name: _traced(param, columns[name]) if name in columns else param
+                for name, param in self._space.params.items()
+            }
         )
-        copies = {task.agent: task.source for task in tasks if task.source not in (None, task.agent)}
         seeds = {task.agent: task.reseed for task in tasks if task.agent in copies and task.reseed is not None}
         self._trained += 1
         return self._mapped.train(hparams, {task.agent for task in tasks}, copies, seeds)
@@ -167,10 +175,6 @@ class _Population:
         save_tree(self._mapped.on_host(), path)
         seal(path)
         return name
-
-
-def _params(space: Space) -> list[tuple[str, Any]]:
-    return list(space.params.items())
 
 
 def _numbers(space: Space, hparams: Mapping[str, Any]) -> dict[str, float]:

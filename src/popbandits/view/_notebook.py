@@ -1,11 +1,9 @@
 """What a notebook shows: a table that changes while a run trains, and a run as HTML."""
 
-import html
 import importlib
 import math
 import sys
 import time
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ import numpy as np
 from popbandits.population import History
 from popbandits.run import Callback, Entry, Run, RunState
 from popbandits.view._format import number, pairs, text, with_error
+from popbandits.view._html import cell, escaped, table
 from popbandits.view._lines import Pace, summary
 
 _EVERY = 0.5  # seconds between two drawings: a notebook keeps every one that it is sent
@@ -61,8 +60,8 @@ class Cell(Callback):
             for agent in state.agents[:_MOST]
         ]
         said = summary(state, self._pace.seconds_left(state))
-        table = _table(("agent", "interval", state.settings.metric, "state", "hparams"), rows)
-        return f"<div>run {_text(self._folder)}</div>{table}<div>{_text(said)}</div>"
+        shown = table(("agent", "interval", state.settings.metric, "state", "hparams"), rows)
+        return f"<div>run {escaped(self._folder)}</div>{shown}<div>{escaped(said)}</div>"
 
 
 def run_html(run: Run) -> str:
@@ -70,18 +69,18 @@ def run_html(run: Run) -> str:
     settings, history = run.settings, run.history
     state = "finished" if run.finished else "running" if run.active else "stopped"
     budget = settings.size * settings.intervals
-    head = f"<b>{_text(str(run.directory))}</b>: {state}, {len(history)} of {budget} reports"
+    head = f"<b>{escaped(str(run.directory))}</b>: {state}, {len(history)} of {budget} reports"
     best = history.best()
     if best is None:
         return f"<div>{head}</div>"
     score = with_error(best.score, best.score_error)
     found = f"best {settings.metric} {score} (agent {best.agent}, interval {best.interval}): {pairs(best.hparams)}"
     schedule = [settings.space.flat(hparams) for hparams in run.best.schedule]
-    rows = [[i, *(_value(row[name]) for name in row)] for i, row in enumerate(schedule[:_MOST], 1)]
+    rows = [[i, *(cell(row[name]) for name in row)] for i, row in enumerate(schedule[:_MOST], 1)]
     more = f"<div>and {len(schedule) - _MOST} intervals more: run.schedule()</div>" if len(schedule) > _MOST else ""
     return (
-        f"<div>{head}</div><div>{_text(found)}</div>{_curves(history)}"
-        f"<div>the schedule of the best weights</div>{_table(('interval', *schedule[0]), rows)}{more}"
+        f"<div>{head}</div><div>{escaped(found)}</div>{_curves(history)}"
+        f"<div>the schedule of the best weights</div>{table(('interval', *schedule[0]), rows)}{more}"
     )
 
 
@@ -101,23 +100,9 @@ def _curves(history: History) -> str:
         lines.append(f'<polyline fill="none" stroke="{colour}" stroke-width="1.5" points="{points}"/>')
     said = f"scores from {number(low)} to {number(high)}, intervals 1 to {last}"
     return (
-        f'<svg role="img" aria-label="{_text(said)}" width="{_WIDTH}" height="{_HEIGHT}">{"".join(lines)}</svg>'
-        f"<div>{_text(said)}</div>"
+        f'<svg role="img" aria-label="{escaped(said)}" width="{_WIDTH}" height="{_HEIGHT}">{"".join(lines)}</svg>'
+        f"<div>{escaped(said)}</div>"
     )
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    top = "".join(f"<th>{_text(head)}</th>" for head in heads)
-    body = "".join("<tr>" + "".join(f"<td>{_text(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _value(value: Any) -> str:
-    return number(value) if isinstance(value, float) else text(value)
-
-
-def _text(value: str) -> str:
-    return html.escape(text(value), quote=True)
 
 
 class _Html:

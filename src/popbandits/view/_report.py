@@ -3,7 +3,6 @@
 All text from the run reaches the page as text: escaped in HTML, and as JSON that no script tag can end.
 """
 
-import html
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
@@ -15,7 +14,8 @@ from popbandits._errors import OptionError
 from popbandits.run import Run
 from popbandits.view._beliefs import told
 from popbandits.view._explained import standings, told_effects
-from popbandits.view._format import number, text, with_error
+from popbandits.view._format import number, with_error
+from popbandits.view._html import cell, escaped, table
 from popbandits.view.figures import compare_data, draw_compare, drawn, finished
 
 _ROWS = 200  # intervals of a schedule that are shown; the command `schedule` has them all
@@ -51,8 +51,8 @@ def comparison(runs: Sequence[Run]) -> str:
     """
     compared = compare_data(runs)
     rows = [[name, len(finals), number(float(np.median(finals)))] for name, finals in compared.finals.items()]
-    table = _table(["strategy", "runs", f"median best {compared.metric}"], rows)
-    return _page("Comparison", [f"<p>{_text(compared.said)}</p>{table}", _figure("compare", draw_compare(compared))])
+    shown = _wide(["strategy", "runs", f"median best {compared.metric}"], rows)
+    return _page("Comparison", [f"<p>{escaped(compared.said)}</p>{shown}", _figure("compare", draw_compare(compared))])
 
 
 def _summary(run: Run, status: Mapping[str, Any]) -> str:
@@ -70,26 +70,26 @@ def _summary(run: Run, status: Mapping[str, Any]) -> str:
             1,
             ("best", f"{settings.metric} {score}, agent {best['agent']}, interval {best['interval']}"),
         )
-    rows = "".join(f"<tr><th scope=row>{_text(name)}</th><td>{_text(value)}</td></tr>" for name, value in facts)
+    rows = "".join(f"<tr><th scope=row>{escaped(name)}</th><td>{escaped(value)}</td></tr>" for name, value in facts)
     model, explanation = run.beliefs, run.explanation
     standing = [[agent, words] for agent, words in standings(explanation).items()]
-    agents = f"<h2>The agents</h2>{_table(['agent', 'standing'], standing)}" if standing else ""
+    agents = f"<h2>The agents</h2>{_wide(['agent', 'standing'], standing)}" if standing else ""
     agents += "" if explanation is None else _list(told_effects(explanation))
     lines = "" if model is None else f"<h2>The model</h2>{_list(told(model))}"
     return f"<table class=facts>{rows}</table>{agents}{lines}"
 
 
 def _list(lines: Iterable[str]) -> str:
-    return "<ul>" + "".join(f"<li>{_text(line)}</li>" for line in lines) + "</ul>"
+    return "<ul>" + "".join(f"<li>{escaped(line)}</li>" for line in lines) + "</ul>"
 
 
 def _schedule(run: Run) -> str:
     schedule = [run.settings.space.flat(hparams) for hparams in run.best.schedule]
     names = list(schedule[0]) if schedule else []
-    rows = [[i + 1, *(_value(hparams[name]) for name in names)] for i, hparams in enumerate(schedule[:_ROWS])]
+    rows = [[i + 1, *(cell(hparams[name]) for name in names)] for i, hparams in enumerate(schedule[:_ROWS])]
     more = "" if len(schedule) <= _ROWS else f"<p>The first {_ROWS} of {len(schedule)} intervals.</p>"
-    table = _table(["interval", *names], rows)
-    return f"<details><summary>The schedule of the best weights</summary>{table}{more}</details>"
+    shown = _wide(["interval", *names], rows)
+    return f"<details><summary>The schedule of the best weights</summary>{shown}{more}</details>"
 
 
 def _failures(run: Run) -> str:
@@ -97,7 +97,7 @@ def _failures(run: Run) -> str:
     for entry in run.failures[-50:]:
         head = f"agent {entry.agent}, interval {entry.interval}: {entry.message}"
         trace = entry.traceback or "no traceback"
-        items.append(f"<details><summary>{_text(head)}</summary><pre>{_text(trace, lines=True)}</pre></details>")
+        items.append(f"<details><summary>{escaped(head)}</summary><pre>{escaped(trace, lines=True)}</pre></details>")
     return "<h2>Failures</h2>" + "".join(items)
 
 
@@ -105,24 +105,14 @@ def _figure(name: str, drawing: Mapping[str, Any]) -> str:
     title = str(drawing["layout"]["title"]["text"])
     data = json.dumps(finished(drawing), allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     return (
-        f'<figure><div class=plot id="{name}" role=group aria-label="{_text(title)}"></div>'
+        f'<figure><div class=plot id="{name}" role=group aria-label="{escaped(title)}"></div>'
         f'<script type="application/json" data-for="{name}">{data}</script></figure>'
     )
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    top = "".join(f"<th scope=col>{_text(str(head))}</th>" for head in heads)
-    body = "".join("<tr>" + "".join(f"<td>{_text(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<div class=wide><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
-
-
-def _value(value: Any) -> str:
-    return number(value) if isinstance(value, float) else str(value)
-
-
-def _text(value: str, lines: bool = False) -> str:
-    shown = "\n".join(text(part) for part in value.splitlines()) if lines else text(value)
-    return html.escape(shown, quote=True)
+def _wide(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return a table that scrolls by itself where the page is narrow."""
+    return f"<div class=wide>{table(heads, rows)}</div>"
 
 
 def _page(title: str, sections: Sequence[str]) -> str:
@@ -138,7 +128,7 @@ def _page(title: str, sections: Sequence[str]) -> str:
         "<!doctype html>\n"
         '<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{_text(title)} · popbandits</title><style>{common}{style}</style></head>\n"
-        f"<body><main><h1>{_text(title)}</h1>\n{body}\n</main>\n"
+        f"<title>{escaped(title)} · popbandits</title><style>{common}{style}</style></head>\n"
+        f"<body><main><h1>{escaped(title)}</h1>\n{body}\n</main>\n"
         f"<script>{plotly}</script>\n<script>{drawing}</script><script>{script}</script></body></html>\n"
     )
