@@ -3,6 +3,7 @@
     make experiments                                  on two cores, niced to the lowest
     python -m benchmarks.experiments run --workers 1  on one
     python -m benchmarks.experiments list             what is missing
+    python -m benchmarks.experiments run real fashion only jobs that have all of these words
 
 A job is one cell of the bench of real training, of the study or of the paper's experiments, in a process of its own.
 It can be killed at any time: what it has written stays, and the next call goes on from there. Several calls share the
@@ -171,8 +172,9 @@ def _study(*tables: str) -> Iterator[Job]:
 class Crew:
     """Workers that take the next job that nobody is at, each in a process that anything may interrupt."""
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, words: frozenset[str]) -> None:
         self._workers = workers
+        self._words = words
         self._stopping = threading.Event()
         self._processes: set[subprocess.Popen[bytes]] = set()
         self._tried: set[str] = set()
@@ -215,7 +217,7 @@ class Crew:
         waiting = False
         with self._guard:
             for job in jobs():
-                if job.name in self._tried or job.done:
+                if job.name in self._tried or not self._words <= {job.kind, *job.words} or job.done:
                     continue
                 if not job.ready:
                     waiting |= bool(self._processes)
@@ -289,14 +291,14 @@ def main() -> None:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=["run", "list", "one"])
-    parser.add_argument("words", nargs="*", help="with one: a job, as list prints it")
+    parser.add_argument("words", nargs="*", help="with one: a job, as list prints it; with run: what jobs must have")
     parser.add_argument("--workers", type=int, default=2)
     given = parser.parse_args()
     if given.command == "one":
         _give_way()
         Job(given.words[0], tuple(given.words[1:])).run()
     elif given.command == "run":
-        Crew(given.workers).run()
+        Crew(given.workers, frozenset(given.words)).run()
     else:
         every = list(jobs())
         missing = [job for job in every if not job.done]

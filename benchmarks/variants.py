@@ -30,10 +30,10 @@ class AnyDonor(pb.PB2):
     rules = Rules(learned=False)
 
 
-class ByScore(pb.PB2):
-    """Agents are ranked by their score, also by what has come at once and did not stay."""
+class NoHeirs(pb.PB2):
+    """Weights are judged by the scores of their agents alone."""
 
-    rules = Rules(promise=False)
+    rules = Rules(heirs=False)
 
 
 class NoEnd(pb.PB2):
@@ -67,7 +67,7 @@ VARIANTS: dict[str, Callable[[], Strategy]] = {
     "pb2": pb.PB2,
     "random start": RandomStart,
     "any donor": AnyDonor,
-    "by score": ByScore,
+    "no heirs": NoHeirs,
     "no end": NoEnd,
     "by gains": ByGains,
     "no model": lambda: pb.PB2(window=0),

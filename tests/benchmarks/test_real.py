@@ -221,7 +221,7 @@ class TestExperiments:
         file = tmp_path / "results" / "study" / "B2-peak-3d-pbt.json"
         monkeypatch.setattr(experiments, "jobs", lambda: iter(wanted))
         monkeypatch.setattr(experiments.Job, "done", property(lambda job: "no such" not in job.name and file.exists()))
-        experiments.Crew(1).run()
+        experiments.Crew(1, frozenset()).run()
         assert len(json.loads(file.read_text())["regrets"]) == study.TABLES["two"].seeds
         out = capfd.readouterr().out
         assert "study-B2-peak-3d-pbt: B=2 peak-3d pbt: 0." in out
@@ -234,12 +234,12 @@ class TestExperiments:
         job = experiments.Job("study", ("two", "peak-3d", "pbt"))
         monkeypatch.setattr(experiments, "jobs", lambda: iter([job]))
         monkeypatch.setattr(experiments.Job, "done", property(lambda job: False))
-        taken, waiting = experiments.Crew(1)._take()
+        taken, waiting = experiments.Crew(1, frozenset())._take()
         assert taken is not None
         assert not waiting
-        assert experiments.Crew(1)._take() == (None, False)
+        assert experiments.Crew(1, frozenset())._take() == (None, False)
         taken[1].close()
-        again, _ = experiments.Crew(1)._take()
+        again, _ = experiments.Crew(1, frozenset())._take()
         assert again is not None
         again[1].close()
 

@@ -43,7 +43,7 @@ def test_who_leads_who_is_last_and_who_stands_still_is_told() -> None:
     assert standings(told) == {
         0: "goes on",
         1: "leads: others copy it",
-        2: "its score has not moved for 3 intervals; last: replaced next",
+        2: "its score has not moved for 3 intervals; next to go",
     }
 
 
@@ -56,9 +56,9 @@ def test_while_nobody_has_learned_nobody_leads() -> None:
 def test_a_copy_is_told_and_has_time() -> None:
     path = path_of([[0.0, 0.0, 0.0], [1.0, 2.0, 0.5]])
     path[-1] = pb.Decision((pb.Train(0, {"x": 0.0}, 0), pb.Train(1, {"x": 1 / 3}, 1), pb.Train(2, {"x": 0.4}, 1)))
-    path += [pb.Report(agent, 3, score) for agent, score in enumerate([2.0, 3.0, 1.0])]
+    path += [pb.Report(agent, 3, score) for agent, score in enumerate([2.5, 3.0, 2.0])]
     told = explained(path, 3)
-    assert standings(told)[2] == "copied agent 1; last, but spared: 1 of 2 intervals since its change"
+    assert standings(told)[2] == "copied agent 1; next to go, but spared: 1 of 2 intervals since its change"
 
 
 def test_how_sure_the_ranking_is_follows_from_the_errors_of_scores() -> None:

@@ -10,8 +10,8 @@ import numpy as np
 
 from popbandits._types import Bools, Floats
 from popbandits.population import History, View
-from popbandits.strategies._standing import Standings, standings
-from popbandits.strategies._succession import compared_after, is_ending, learned
+from popbandits.strategies._standing import Standings, beside, standings
+from popbandits.strategies._succession import compared_after, first_to_go, is_ending, learned
 
 _MOVED = 0.01  # of the range of all scores: an agent whose score moves less in an interval stands still
 _SPARE = 3  # rows beyond one for each hyperparameter, below which no effect is estimated
@@ -24,7 +24,7 @@ class Place:
     Args:
         agent: its id.
         held: how many intervals it has trained since its weights or hparams changed.
-        promise: the score that it is ranked by, without what came at once and did not stay.
+        worth: the best that it, or a copy of its weights under the leader's hparams, has reached lately.
         learned: whether its score clearly exceeds every first report of the run.
         still: whether its score has not moved since the change, beyond its error: its updates change nothing.
         donor: whom it copied when it last changed; None when it kept its own weights or began with fresh ones.
@@ -33,7 +33,7 @@ class Place:
 
     agent: int
     held: int
-    promise: float
+    worth: float
     learned: bool
     still: bool
     donor: int | None
@@ -77,7 +77,7 @@ class Explanation:
 
     def negated(self) -> "Explanation":
         """Return the explanation for a run whose scores have the other sign."""
-        places = tuple(replace(place, promise=-place.promise) for place in self.places)
+        places = tuple(replace(place, worth=-place.worth) for place in self.places)
         return Explanation(places, self.sure, tuple(effect.negated() for effect in self.effects))
 
 
@@ -96,9 +96,11 @@ def explain(view: View, patience: int) -> Explanation | None:
     if not finite.any():
         return None
     clear = learned(view, stand.score, stand.error)
-    worth = np.where(finite, stand.score if is_ending(view, interval) else stand.promise, -np.inf)
-    best = int(np.argmax(np.where(clear, worth, -np.inf))) if (finite & clear).any() else None
-    last = int(np.argmin(np.where(finite, worth, np.inf)))
+    ending = is_ending(view, interval)
+    able = finite & (clear | (2 * interval >= view.intervals))
+    best = int(np.argmax(np.where(able, stand.score, -np.inf))) if able.any() else None
+    stand = stand if best is None else beside(stand, best, history)
+    going = _going(stand, best, ending)
     still = _still(history, stand)
     places = []
     for i in np.flatnonzero(finite).tolist():
@@ -111,24 +113,41 @@ def explain(view: View, patience: int) -> Explanation | None:
             Place(
                 agent,
                 held,
-                float(stand.promise[i]),
+                float(stand.worth[i]),
                 bool(clear[i]),
                 bool(still[i]),
                 donor if donor not in (-1, agent) else None,
-                "" if interval >= view.intervals else _fate(held, patience, best is None, i == best, i == last),
+                "" if interval >= view.intervals else _fate(stand, i, best, going, 0 if ending else patience),
             )
         )
     return Explanation(tuple(places), _sure(stand), _effects(history))
 
 
-def _fate(held: int, patience: int, nobody: bool, leads: bool, last: bool) -> str:
-    if nobody:
+def _going(stand: Standings, best: int | None, ending: bool) -> int | None:
+    """Return whose turn it is to be replaced, leaving aside whether it still has time."""
+    if best is None:
+        return None
+    others = np.flatnonzero(np.isfinite(stand.score) & (np.arange(len(stand.score)) != best)).tolist()
+    if ending:
+        return min(
+            (i for i in others if stand.score[i] < stand.score[best]), key=lambda i: stand.score[i], default=None
+        )
+    return next(iter(first_to_go(stand, best, others)), None)
+
+
+def _fate(stand: Standings, i: int, best: int | None, going: int | None, patience: int) -> str:
+    held = int(stand.held[i])
+    if best is None:
         return "nobody is copied before somebody has learned"
-    if leads:
+    if i == best:
         return "leads: others copy it"
     if held < patience:
-        return f"{'last, but spared' if last else 'has time'}: {held} of {patience} intervals since its change"
-    return "last: replaced next" if last else "goes on"
+        return (
+            f"{'next to go, but spared' if i == going else 'has time'}: {held} of {patience} intervals since its change"
+        )
+    if patience and stand.tested[i] and stand.worth[i] >= stand.worth[best]:
+        return "stays: a copy of its weights does as well as the leader"
+    return "next to go" if i == going else "goes on"
 
 
 def _still(history: History, stand: Standings) -> Bools:

@@ -143,10 +143,12 @@ class PB2(Explained):
         return Posterior.given(kernel, theta, evidence.rows, evidence.y), notes
 
     def candidates(self, view: View, move: Move, count: int) -> Floats:
-        """Return points that an agent may try, count x dim: near those of its source, or anywhere.
+        """Return points that an agent may try, at most count x dim: near those of its source, anywhere, or another's.
 
         The model chooses among them. A subclass may draw others.
         """
+        if move.like is not None:
+            return np.array([view.history.points[view.last[move.like]]])
         done = next_interval(view, move.agent) - 1
         rng = generator(view.seed, "anew" if move.anew else "neighbours", done, move.agent)
         if move.anew or move.source is None:

@@ -1,21 +1,21 @@
-"""Standings: what each agent has shown since its weights or hparams last changed.
+"""Standings: what each agent has shown since its weights or hparams last changed, and what its weights are worth.
 
-A change has effects that stay and effects that do not. A lower learning rate raises the score at once, because the
-weights stop jumping about, and adds nothing afterwards. So two things are told apart: the *jump*, which is what the
-first interval after a change gained, and what later intervals gained with the same hparams. The *promise* of an agent
-is its score without the part of the jump that later intervals did not repeat.
+A score judges weights and hparams together. A low learning rate calms the weights and raises the score at once; a high
+one makes progress that no score shows yet. To judge the weights alone, an agent trains a copy of them with the hparams
+of the leader: an *heir*. An agent is *worth* the best that it or an heir of the last four intervals has reached.
 
     m agents that have reached an interval
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from popbandits._types import Floats, Ints
+from popbandits._types import Bools, Floats, Ints
 from popbandits.population import History, View
 
 _FAR = 32  # intervals that are looked back at the most
+_RECENT = 4  # intervals for which an heir tells what its donor's weights are worth
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,10 @@ class Standings:
         agent, row: their ids, and the reports by which they are compared.
         score, error: those reports' scores and standard errors, 0 where no error is known.
         held: how many intervals each has trained since its weights or hparams changed.
-        promise: the score without what came at once and did not stay.
-        stirred: the mean square of a gain since then, less what the errors of scores explain; near 0 when nothing
-            happens.
+        worth: the best of its score and the first scores of its heirs of the last four intervals.
+        tested: whether it has had an heir in that time, or trains with the leader's hparams itself.
+        stirred: the mean square of a gain since the last change, less what the errors of scores explain; near 0 when
+            nothing happens.
     """
 
     agent: Ints
@@ -36,7 +37,8 @@ class Standings:
     score: Floats
     error: Floats
     held: Ints
-    promise: Floats
+    worth: Floats
+    tested: Bools
     stirred: Floats
 
 
@@ -62,11 +64,42 @@ def standings(view: View, interval: int) -> Standings:
             if not same.any():
                 break
             held, first = held + same, np.where(same, before, first)
-        jump = np.where(history.before[first] >= 0, score[first] - score[np.maximum(history.before[first], 0)], np.nan)
-        later = np.where(held > 1, (score[rows] - score[first]) / np.maximum(held - 1, 1), np.nan)
-        passing = np.maximum(0.0, jump - np.maximum(0.0, later))
-    promise = score[rows] - np.where(np.isfinite(passing), passing, 0.0)
-    return Standings(history.agent[rows], rows, score[rows], error[rows], held, promise, stirred / held)
+    worth, tested = _judged_by_heirs(history, rows, interval)
+    return Standings(history.agent[rows], rows, score[rows], error[rows], held, worth, tested, stirred / held)
+
+
+def beside(stand: Standings, leader: int, history: History) -> Standings:
+    """Return standings in which those with the leader's hparams count as tested: their own scores judge their weights.
+
+    Args:
+        stand: of the population.
+        leader: its place in them.
+        history: of the population.
+    """
+    alike = (history.points[stand.row] == history.points[stand.row[leader]]).all(axis=1)
+    return replace(stand, tested=stand.tested | alike)
+
+
+def _judged_by_heirs(history: History, rows: Ints, interval: int) -> tuple[Floats, Bools]:
+    """Return what the agents are worth by their own scores and those of recent heirs, and who has had one."""
+    worth, tested = history.score[rows].copy(), np.zeros(len(rows), dtype=bool)
+    place: dict[int, int] = {}  # of the agent whose weights now come from those of a row
+    for i, row in enumerate(rows.tolist()):
+        own = row
+        for _ in range(_RECENT + 1):
+            place[own] = i
+            before = int(history.before[own])
+            if before < 0 or history.agent[before] != history.agent[own]:
+                break
+            own = before
+    recent = (history.interval > interval - _RECENT) & (history.interval <= interval) & (history.before >= 0)
+    copies = np.flatnonzero(recent & (history.agent != history.agent[history.before]) & np.isfinite(history.score))
+    for copy in copies.tolist():
+        donor = place.get(int(history.before[copy]))
+        if donor is not None:
+            tested[donor] = True
+            worth[donor] = np.fmax(worth[donor], history.score[copy])
+    return worth, tested
 
 
 def _row_at(history: History, row: int, interval: int) -> int:

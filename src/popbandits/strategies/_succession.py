@@ -3,10 +3,13 @@
 1. *Nobody is copied before somebody has learned something*: a donor's score exceeds every first report of the run, by
    two standard errors and a twentieth of the range of all scores. Where learning first costs score, those who learn
    nothing lead at first, and copying them would end all learning. While there is no donor, those whose scores move
-   least draw new hparams and keep their weights.
-2. *Agents that have changed have time*: they are not replaced within `patience` intervals, and are ranked by their
-   promise (see `_standing`), not by their score.
-3. *At the end the score counts*. In the last fifth of the run what comes at once is welcome, and nothing has time any
+   least draw new hparams and keep their weights. In the second half of the run whoever leads is copied.
+2. *Weights are judged by their heirs.* In every other interval the agent that is replaced copies the weights of one
+   that does not lead, and trains them with the leader's hparams: it is an heir. If the heir does well, its donor makes
+   progress that its own score does not show. The donor stays, and may be copied like the leader. Agents whose heirs did
+   badly are replaced first, then those whose scores move least.
+3. *Agents that have changed have time*: they are not replaced within `patience` intervals.
+4. *At the end the score counts*. In the last fifth of the run what comes at once is welcome, and nothing has time any
    more. Before the last interval all others copy the best: as many tickets as there are agents.
 """
 
@@ -15,14 +18,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from popbandits._random import generator
 from popbandits._types import Bools, Floats
 from popbandits.population import View
 from popbandits.strategies._copying import finite_scores, next_interval
-from popbandits.strategies._standing import standings
+from popbandits.strategies._standing import Standings, beside, standings
 
 _SURE, _PART = 2.0, 0.05  # what a donor has learned: standard errors, and a part of the range of scores
 _END = 5  # the last fifth of a run is its end
 _STILL = 2  # times the patience after which an agent that learns nothing may draw anew
+_EVERY = 2  # of so many moves one tests the weights of an agent that does not lead
 
 
 class Rules(NamedTuple):
@@ -30,13 +35,13 @@ class Rules(NamedTuple):
 
     Args:
         learned: a donor has learned something.
-        promise: agents are ranked without what came at once and did not stay.
+        heirs: weights are judged by heirs, too.
         end: the last fifth of a run is different.
         scores: the model learns scores; else it learns gains, as the paper's does.
     """
 
     learned: bool = True
-    promise: bool = True
+    heirs: bool = True
     end: bool = True
     scores: bool = True
 
@@ -49,11 +54,13 @@ class Move:
         agent: who.
         source: whose weights it trains next: its own, a donor's, or None for fresh ones.
         anew: whether its hparams are drawn from the whole space; else they are near the source's.
+        like: the agent whose hparams it takes as they are, if any: this is how weights are tested.
     """
 
     agent: int
     source: int | None
     anew: bool = False
+    like: int | None = None
 
 
 @dataclass(frozen=True)
@@ -100,32 +107,87 @@ def succession(view: View, live: tuple[int, ...], quantile: float, patience: int
         return Succession(tuple(Move(agent, best, anew=True) for agent in lost), ending)
     stand = standings(view, compared)
     finite = np.isfinite(stand.score)
-    worth = np.where(finite, stand.promise if rules.promise and not ending else stand.score, -np.inf)
-    order = [int(i) for i in np.lexsort((stand.agent, worth)) if finite[i]]  # the worst first
     # Out of step, an agent may be ahead of the interval that is compared: what it has learned since counts.
     newest = np.array([latest.get(agent, -np.inf) for agent in stand.agent.tolist()])
-    able = learned(view, newest, stand.error) if rules.learned else np.isfinite(newest)
-    donors = [i for i in order if able[i]]
-    leader = donors[-1] if donors else None
+    able = finite & np.isfinite(newest)
+    if rules.learned and 2 * interval < view.intervals:
+        able &= learned(view, newest, stand.error)
+    leader = max(np.flatnonzero(able).tolist(), key=lambda i: (stand.score[i], -stand.agent[i]), default=None)
     best = max(latest, key=lambda agent: (latest[agent], -agent)) if leader is None else int(stand.agent[leader])
     moves = [Move(agent, best, anew=leader is None) for agent in lost]
     most = max(1, int(quantile * view.size)) if quantile > 0 else 0
     room = max(0, (view.size - 1 if ending and left == 1 and quantile > 0 else most) - len(lost))
     # An agent that trains a copy already has been replaced, whatever it scored before.
     replaced = {agent for agent, job in view.training.items() if job.source != agent}
-    free = [i for i in order if stand.agent[i] not in replaced and stand.agent[i] not in lost]
-    if leader is not None:
-        worse = [i for i in free if worth[i] < worth[leader] and (ending or stand.held[i] >= patience)]
-        moves += [Move(int(stand.agent[i]), best) for i in worse[:room]]
-    else:
+    free = [i for i in np.flatnonzero(finite).tolist() if stand.agent[i] not in replaced]
+    if leader is None:
         still = [i for i in free if stand.held[i] >= _STILL * patience]
         still.sort(key=lambda i: (stand.stirred[i], stand.agent[i]))
         moves += [Move(int(stand.agent[i]), int(stand.agent[i]), anew=True) for i in still[:room]]
+    elif ending or not rules.heirs:
+        free = [i for i in free if stand.score[i] < stand.score[leader] and (ending or stand.held[i] >= patience)]
+        free.sort(key=lambda i: (stand.score[i], stand.agent[i]))
+        moves += [Move(int(stand.agent[i]), best) for i in free[:room]]
+    else:
+        ready = [i for i in free if stand.held[i] >= patience]
+        moves += _by_heirs(view, beside(stand, leader, view.history), able, leader, ready, room, interval)
     if compared < interval:  # whoever has changed since is not judged by what it was before
         now = standings(view, interval)
         held = dict(zip(now.agent.tolist(), now.held.tolist(), strict=True))
         moves = [move for move in moves if move.agent in lost or held.get(move.agent, 0) > interval - compared]
     return Succession(tuple(move for move in moves if move.agent in live), ending)
+
+
+def _by_heirs(
+    view: View, stand: Standings, able: Bools, leader: int, ready: list[int], room: int, interval: int
+) -> list[Move]:
+    """Return who is replaced while weights are judged by heirs: by copies that do better, or that test weights.
+
+    Args:
+        view, stand: of the population.
+        able, leader: who may be copied, and who leads, as places in the standings.
+        ready: whose time is over.
+        room: how many may be replaced.
+        interval: that has ended.
+    """
+    rng = generator(view.seed, "heirs", interval, 0)
+    top = stand.worth[leader]
+    trunks = [i for i in np.flatnonzero(able).tolist() if stand.worth[i] + _SURE * stand.error[i] >= top]
+    untested = [i for i in ready if i != leader and not stand.tested[i]]
+    moves: list[Move] = []
+    gone: set[int] = set()
+    given: set[int] = set()
+    for i in first_to_go(stand, leader, ready):
+        if len(moves) == room:
+            break
+        if i in given:
+            continue
+        tests = [j for j in untested if j != i and j not in gone | given]
+        if tests and (interval + len(moves)) % _EVERY == 0:
+            source, like = max(tests, key=lambda j: (stand.stirred[j], -j)), leader
+        else:
+            source, like = int(rng.choice([j for j in trunks if j != i and j not in gone] or [leader])), None
+        moves.append(
+            Move(int(stand.agent[i]), int(stand.agent[source]), like=None if like is None else int(stand.agent[like]))
+        )
+        gone.add(i)
+        given.add(source)
+    return moves
+
+
+def first_to_go(stand: Standings, leader: int, ready: list[int]) -> list[int]:
+    """Return who may be replaced while weights are judged by heirs, the first to go first.
+
+    Weights that have been tested are known to be worse than the leader's; of the others, those that stand still go
+    first.
+
+    Args:
+        stand: of the population.
+        leader: its place in the standings.
+        ready: whose time is over, as places.
+    """
+    worse = [i for i in ready if i != leader and stand.worth[i] < stand.worth[leader]]
+    return sorted(worse, key=lambda i: (not stand.tested[i], (stand.worth if stand.tested[i] else stand.stirred)[i], i))
 
 
 def is_ending(view: View, interval: int) -> bool:
