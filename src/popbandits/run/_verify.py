@@ -1,8 +1,10 @@
 """verify: whether the promises hold in a run's folder."""
 
+import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from popbandits._errors import PopbanditsError
 from popbandits.population import Decision, Extension, Report
@@ -14,6 +16,9 @@ from popbandits.run._loop import CHECKPOINTS
 from popbandits.run._run import Run
 from popbandits.run._settings import Settings
 from popbandits.run._state import RunState, events
+from popbandits.space import Space
+
+_ROUNDING = 1e-9  # relative, of a number that another kind of processor has computed
 
 
 def verify(directory: str | Path) -> tuple[Finding, ...]:
@@ -85,8 +90,22 @@ def _decisions(settings: Settings, entries: list[Entry]) -> Iterator[Finding]:
             continue
         made = population.start() if count == 0 else made
         count += 1
-        if made is None or made.actions != event.actions:
+        if made is None or not _agree(settings.space, made, event):
             yield Finding(False, f"decision {count} is not the one that its reports lead to")
             return
         made = population.overdue()
     yield Finding(True, f"{count} decisions, each the one that its reports lead to")
+
+
+def _agree(space: Space, made: Decision, kept: Decision) -> bool:
+    """Return whether two decisions are the same but for the last digits: processors round numbers differently."""
+    who = [[(action.agent, getattr(action, "source", "stops")) for action in one.actions] for one in (made, kept)]
+    pairs = zip(made.trained, kept.trained, strict=False)
+    return who[0] == who[1] and all(_alike(space.flat(a.hparams), space.flat(b.hparams)) for a, b in pairs)
+
+
+def _alike(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
+    return a.keys() == b.keys() and all(
+        math.isclose(value, b[name], rel_tol=_ROUNDING) if isinstance(value, float) else value == b[name]
+        for name, value in a.items()
+    )
