@@ -42,4 +42,4 @@ if __name__ == "__main__":
     print(f"score {best.score:.4f} by agent {best.agent} in interval {best.interval}, with {best.hparams}")
 
 # Its last line of output:
-# score -0.0000 by agent 0 in interval 11, with {'lr': 0.03929912387287212}
+# score -0.0000 by agent 0 in interval 11, with {'lr': 0.06900671522183704}
