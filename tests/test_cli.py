@@ -50,6 +50,13 @@ def _here(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_the_installed_command_finds_a_module_of_the_current_folder(here: Path) -> None:
+    (here / "mine.py").write_text(MODEL[: MODEL.index("run = pb.tune")])
+    command = [str(Path(sys.executable).parent / "popbandits"), "run", "mine:Model", "--space", "space.toml"]
+    done = subprocess.run([*command, "--intervals", "1"], capture_output=True, text=True, cwd=here, timeout=120)
+    assert "4/4 reports" in done.stdout, done.stderr
+
+
 def test_a_run_from_a_file_is_trained_looked_at_and_verified(here: Path) -> None:
     out = cli("run", "model.py:Model", "--space", "space.toml", "--intervals", "4", "--dir", "runs/a", cwd=here)
     assert "16/16 reports" in out

@@ -66,3 +66,27 @@ def test_a_name_that_is_nowhere_is_refused_with_those_that_are() -> None:
 def test_epochs_that_cannot_be_are_refused() -> None:
     with pytest.raises(pb.OptionError, match="`epochs >= 1` must hold, but got epochs=0"):
         trainable(Network, Digits, epochs=0)
+
+
+class Wide(Network):
+    """The example's network, whose dropout at first is the user's own setting."""
+
+    def __init__(self, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.dropout = dropout
+
+
+class Small(Digits):
+    """The example's digits, in batches of the user's own size."""
+
+    def __init__(self, batch_size: int = 64) -> None:
+        super().__init__()
+        self.batch_size = batch_size
+
+
+def test_module_and_data_take_the_settings_that_each_of_them_has() -> None:
+    make: Any = trainable(Wide, Small)
+    agent = make(0, dropout=0.4, batch_size=16)
+    assert (agent.module.dropout, agent.data.batch_size) == (0.4, 16)
+    with pytest.raises(pb.TrainableError, match="its settings are: dropout, batch_size"):
+        pb.tune(make, SPACE, population=2, intervals=1, config={"drop": 0.4})

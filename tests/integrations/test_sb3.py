@@ -1,3 +1,4 @@
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,31 @@ def test_a_trainable_without_a_name_is_sent_to_the_workers(tmp_path: Path) -> No
         sb3.trainable(ppo, steps=64), {"gamma": (0.9, 0.99)}, population=2, intervals=1, directory=tmp_path / "run"
     )
     assert run.finished
+
+
+def cart(seed: int, width: int = 8, *, steps: int = 64) -> Any:
+    kept = {"net_arch": [width]}
+    return PPO("MlpPolicy", "CartPole-v1", n_steps=steps, batch_size=32, policy_kwargs=kept, seed=seed, device="cpu")
+
+
+def test_a_models_settings_are_the_users_config_or_bound_beforehand(tmp_path: Path) -> None:
+    agent = sb3.trainable(partial(cart, steps=32), steps=32)
+    run = pb.tune(
+        agent,
+        {"learning_rate": pb.Float(1e-4, 1e-2, log=True)},
+        population=2,
+        intervals=1,
+        config={"width": 4},
+        executor=pb.Processes(workers=1),
+        directory=tmp_path / "run",
+        progress=False,
+    )
+    assert run.finished
+    made = agent(0, width=4)  # type: ignore[call-arg]
+    assert made.model.n_steps == 32
+    assert made.model.policy.mlp_extractor.policy_net[0].out_features == 4
+    with pytest.raises(pb.TrainableError, match="its settings are: width, steps"):
+        pb.tune(agent, {"learning_rate": pb.Float(0, 1)}, population=2, intervals=1, config={"widht": 4})
 
 
 def test_steps_that_cannot_be_are_refused() -> None:

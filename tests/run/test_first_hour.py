@@ -223,6 +223,29 @@ def test_all_agents_start_from_the_weights_given(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
+@pytest.mark.parametrize(
+    ("checkpoint", "said"),
+    [("", "there is no checkpoint to start from at ''"), (".", "copied into itself"), (5, "the path of a folder")],
+)
+def test_a_checkpoint_that_cannot_be_one_is_refused_before_a_folder_exists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkpoint: Any, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(pb.PopbanditsError, match=said):
+        tuned(Configured, tmp_path / "run", checkpoint=checkpoint)
+    assert not (tmp_path / "run").exists()
+
+
+def test_settings_too_deep_or_too_large_to_be_written_are_refused(tmp_path: Path) -> None:
+    deep: Any = []
+    for _ in range(100_000):
+        deep = [deep]
+    for value in (deep, 10**5000):
+        with pytest.raises(pb.OptionError, match="but 'data' is a .* that is too deep or too large to be written"):
+            tuned(Configured, tmp_path / "run", config={"data": value})
+    assert not (tmp_path / "run").exists()
+
+
 class Fails(Configured):
     """Cannot train in the second agent's first interval."""
 

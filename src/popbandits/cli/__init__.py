@@ -18,6 +18,7 @@ def main() -> None:
     """Run the command; an error of ours is one sentence, without a traceback unless --debug is given."""
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    sys.path.append(os.getcwd())  # `module:Class` may name a file of the current folder; what is installed comes first
     try:
         from popbandits.cli._app import app
     except ModuleNotFoundError as missing:

@@ -20,7 +20,7 @@ from typing import Any
 
 from popbandits._errors import OptionError, TrainableError
 from popbandits._types import Hparams
-from popbandits.integrations._adapters import check_count, named_after
+from popbandits.integrations._adapters import check_count, made_of, taken_by
 
 try:
     import lightning
@@ -41,15 +41,17 @@ _QUIET: dict[str, Any] = {
 
 
 def trainable(
-    make_module: Callable[[], Any], make_data: Callable[[], Any], *, epochs: int = 1, **trainer: Any
+    make_module: Callable[..., Any], make_data: Callable[..., Any], *, epochs: int = 1, **trainer: Any
 ) -> Callable[[int], Any]:
-    """Return a trainable; bind it to a name at the top of a module, so that workers can import it.
+    """Return a trainable.
+
+    Bind it to a name at the top of a module: then a run is resumed without being given it again.
 
     Its metrics are those that the module logs: tell `tune` which is the score, such as metric="val_loss", mode="min".
 
     Args:
-        make_module, make_data: the LightningModule and the LightningDataModule, or functions that make them, at the top
-            of a module.
+        make_module, make_data: the LightningModule and the LightningDataModule, or functions that make them. Of what
+            `tune` is given as `config`, each takes the arguments that it has.
         epochs: of an interval.
         trainer: options of Lightning's `Trainer`, such as accelerator="cpu".
 
@@ -59,18 +61,17 @@ def trainable(
     check_count("epochs", epochs)
 
     class Agent(_Agent):
-        def __init__(self, seed: int) -> None:
-            super().__init__(seed, make_module, make_data, epochs, trainer)
+        def __init__(self, seed: int, /, **config: Any) -> None:
+            torch.manual_seed(seed)
+            module = make_module(**taken_by(make_module, config))
+            super().__init__(module, make_data(**taken_by(make_data, config)), epochs, trainer)
 
-    return named_after(Agent, make_module)  # type: ignore[no-any-return]
+    return made_of(Agent, make_module, make_data, seeded=False)  # type: ignore[no-any-return]
 
 
 class _Agent:
-    def __init__(
-        self, seed: int, make_module: Callable[[], Any], make_data: Callable[[], Any], epochs: int, options: Any
-    ) -> None:
-        torch.manual_seed(seed)
-        self.module, self.data = make_module(), make_data()
+    def __init__(self, module: Any, data: Any, epochs: int, options: Any) -> None:
+        self.module, self.data = module, data
         self._epochs, self._options = epochs, options
         self._done = 0
         folder = tempfile.mkdtemp(prefix="popbandits-")

@@ -17,7 +17,7 @@ import numpy as np
 
 from popbandits._errors import OptionError, TrainableError
 from popbandits._types import Hparams
-from popbandits.integrations._adapters import check_count, named_after
+from popbandits.integrations._adapters import check_count, made_of
 
 try:
     import torch
@@ -35,13 +35,15 @@ _COUNTERS = ("num_timesteps", "_n_updates", "_episode_num")
 
 
 def trainable(
-    make_model: Callable[[int], Any], *, steps: int, score: Callable[[Any], Any] | None = None
+    make_model: Callable[..., Any], *, steps: int, score: Callable[[Any], Any] | None = None
 ) -> Callable[[int], Any]:
-    """Return a trainable; bind it to a name at the top of a module, so that workers can import it.
+    """Return a trainable.
+
+    Bind it to a name at the top of a module: then a run is resumed without being given it again.
 
     Args:
         make_model: a function from a seed to a model with its environment, such as one that returns
-            `PPO("MlpPolicy", "CartPole-v1", seed=seed)`.
+            `PPO("MlpPolicy", "CartPole-v1", seed=seed)`. What `tune` is given as `config` are its further arguments.
         steps: environment steps of an interval.
         score: from the model to its score or a dict of metrics. By default it is the mean return of the episodes that
             ended in the interval, with its standard error as `score_error`. When none ended, it is the mean of the
@@ -53,10 +55,10 @@ def trainable(
     check_count("steps", steps)
 
     class Agent(_Agent):
-        def __init__(self, seed: int) -> None:
-            super().__init__(make_model(seed), steps, score)
+        def __init__(self, seed: int, /, **config: Any) -> None:
+            super().__init__(make_model(seed, **config), steps, score)
 
-    return named_after(Agent, make_model)  # type: ignore[no-any-return]
+    return made_of(Agent, make_model, seeded=True)  # type: ignore[no-any-return]
 
 
 class _Returns(BaseCallback):  # type: ignore[misc]

@@ -24,7 +24,7 @@ from typing import Any
 
 from popbandits._errors import OptionError, TrainableError
 from popbandits._types import Hparams
-from popbandits.integrations._adapters import check_count, named_after
+from popbandits.integrations._adapters import check_count, made_of
 
 try:
     import transformers
@@ -38,15 +38,18 @@ _OWN = "popbandits.json"
 
 
 def trainable(
-    make_trainer: Callable[[int], Any], *, steps: int, score: Callable[[Any], Any] | None = None
+    make_trainer: Callable[..., Any], *, steps: int, score: Callable[[Any], Any] | None = None
 ) -> Callable[[int], Any]:
-    """Return a trainable; bind it to a name at the top of a module, so that workers can import it.
+    """Return a trainable.
+
+    Bind it to a name at the top of a module: then a run is resumed without being given it again.
 
     Its metrics are those of `trainer.evaluate()`: tell `tune` which is the score, such as metric="eval_loss",
     mode="min".
 
     Args:
-        make_trainer: a function from a seed to a `Trainer` with its model, arguments and data.
+        make_trainer: a function from a seed to a `Trainer` with its model, arguments and data. What `tune` is given as
+            `config` are its further arguments.
         steps: optimiser steps of an interval.
         score: from the Trainer to its score or a dict of metrics, in place of `trainer.evaluate()`.
 
@@ -56,10 +59,10 @@ def trainable(
     check_count("steps", steps)
 
     class Agent(_Agent):
-        def __init__(self, seed: int) -> None:
-            super().__init__(make_trainer(seed), seed, steps, score)
+        def __init__(self, seed: int, /, **config: Any) -> None:
+            super().__init__(make_trainer(seed, **config), seed, steps, score)
 
-    return named_after(Agent, make_trainer)  # type: ignore[no-any-return]
+    return made_of(Agent, make_trainer, seeded=True)  # type: ignore[no-any-return]
 
 
 class _Agent:

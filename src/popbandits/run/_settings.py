@@ -111,20 +111,29 @@ def checked_config(given: Any) -> dict[str, Any]:
         OptionError: when they cannot.
     """
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
-        raise OptionError(f"config is a dict of names and JSON values, but got {given!r}")
+        raise OptionError(f"config is a dict of names and JSON values, but got {_briefly(given)}")
     if "seed" in given:
         raise OptionError("config cannot set 'seed': every agent is made with a seed of its own; give seed= to tune")
     for name, value in given.items():
         try:
             kept = json.loads(json.dumps(value, allow_nan=False))
-        except (TypeError, ValueError):
-            kept = None
-        if kept != value:
+            fits = bool(kept == value)
+        except (TypeError, ValueError, RecursionError):
+            fits = False
+        if not fits:
             raise OptionError(
                 f"config holds JSON values (texts, numbers, true, false, null, lists and dicts of them), "
-                f"but {name!r} is {value!r}"
+                f"but {name!r} is {_briefly(value)}"
             )
     return dict(given)
+
+
+def _briefly(value: Any) -> str:
+    """Return a value as text for a sentence; its type where it is too deep or too large to be written."""
+    try:
+        return f"{value!r:.200}"
+    except (ValueError, RecursionError):
+        return f"a {type(value).__name__} that is too deep or too large to be written"
 
 
 def _check_kept(plain: Mapping[str, Any], target: Mapping[str, Any]) -> None:

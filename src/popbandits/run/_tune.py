@@ -121,26 +121,39 @@ def start(
     settings.target.load(settings.config)
     if not isinstance(executor, Inline | Vectorised):
         settings.target.sent()
-    if checkpoint is not None and not Path(checkpoint).is_dir() and not is_part(Path(checkpoint)):
-        raise RunError(f"there is no checkpoint to start from at {checkpoint}")
+    weights = None if checkpoint is None else _weights_at(checkpoint)
     kept = settings.to_json() | {"version": _version.__version__}
     _check(executor, callbacks)
     check_in_step(isinstance(executor, Vectorised), settings.sync)
     folder = Path(directory) if directory is not None else _new_folder(settings.target)
+    if weights is not None and folder.resolve().is_relative_to(weights.resolve()):
+        raise RunError(
+            f"the run's folder {folder} lies in the checkpoint {checkpoint}, which would be copied into itself"
+        )
     try:
         (folder / CHECKPOINTS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"the folder {folder} cannot be made: {error.strerror}") from None
     with Lock(folder):
-        if checkpoint is not None:
+        if weights is not None:
             if (folder / FILE).exists():
                 raise RunError(f"{folder} holds a run already; resume it, or choose another folder")
             try:
-                take_in(Path(checkpoint), folder / CHECKPOINTS, INITIAL)
+                take_in(weights, folder / CHECKPOINTS, INITIAL)
             except OSError as error:
                 raise RunError(f"the checkpoint {checkpoint} cannot be copied: {error}") from None
         log = Log.create(folder, kept)
         return _drive(folder, settings, log, executor, callbacks)
+
+
+def _weights_at(checkpoint: str | Path) -> Path:
+    """Return the folder of a checkpoint that a user has named."""
+    if not isinstance(checkpoint, str | Path):
+        raise OptionError(f"checkpoint is the path of a folder, but got {checkpoint!r}")
+    path = Path(checkpoint)
+    if not str(checkpoint) or not (path.is_dir() or is_part(path)):
+        raise RunError(f"there is no checkpoint to start from at {str(checkpoint)!r}")
+    return path
 
 
 def resume(
