@@ -53,7 +53,9 @@ def _here(tmp_path: Path) -> Path:
 def test_the_installed_command_finds_a_module_of_the_current_folder(here: Path) -> None:
     (here / "mine.py").write_text(MODEL[: MODEL.index("run = pb.tune")])
     command = [str(Path(sys.executable).parent / "popbandits"), "run", "mine:Model", "--space", "space.toml"]
-    done = subprocess.run([*command, "--intervals", "1"], capture_output=True, text=True, cwd=here, timeout=120)
+    done = subprocess.run(
+        [*command, "--intervals", "1"], capture_output=True, text=True, check=False, cwd=here, timeout=120
+    )
     assert "4/4 reports" in done.stdout, done.stderr
 
 

@@ -241,7 +241,7 @@ def test_settings_too_deep_or_too_large_to_be_written_are_refused(tmp_path: Path
     for _ in range(100_000):
         deep = [deep]
     for value in (deep, 10**5000):
-        with pytest.raises(pb.OptionError, match="but 'data' is a .* that is too deep or too large to be written"):
+        with pytest.raises(pb.OptionError, match=r"but 'data' is a .* that is too deep or too large to be written"):
             tuned(Configured, tmp_path / "run", config={"data": value})
     assert not (tmp_path / "run").exists()
 

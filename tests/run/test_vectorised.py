@@ -142,7 +142,17 @@ def test_agents_are_spread_over_devices_with_the_same_decisions(tmp_path: Path) 
     code = (
         "import jax; assert len(jax.devices()) == 4\n"
         "from pathlib import Path; from tests.run import test_vectorised as t\n"
-        f"t.tuned(Path({str(tmp_path / 'spread')!r}))"
+        f"t.tuned(Path({str(tmp_path / 'spread')!r}))\n"
+        "from popbandits.run._mapped import Mapped; import numpy as np\n"
+        "mapped = Mapped(t.Agent, {}, 4); mapped.become(mapped.initial(dict(enumerate(range(4)))))\n"
+        "hparams = {'lr': np.full(4, 0.1, np.float32), 'n': np.ones(4, np.int32), 'kind': np.zeros(4, np.int32)}\n"
+        "hparams['net'] = {'depth': 3}\n"
+        "for copies in ({}, {1: 0}, {2: 3}):\n"
+        "    mapped.train(hparams, range(4), copies, dict.fromkeys(copies, 7))\n"
+        "    mapped.replace(0, mapped.made(5))\n"
+        "    kept = [leaf.addressable_shards[0].data.shape[0] for leaf in jax.tree.leaves(mapped._state)]\n"
+        "    assert set(kept) == {1}, 'every device has one agent'\n"
+        "assert mapped._interval._cache_size() == 1, 'compiled once'\n"
     )
     environment = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True)
@@ -177,9 +187,31 @@ def chooses_by_name(state: Any, hparams: Any) -> Any:
     return state, {"a": 1.0, "b": 2.0}[hparams["kind"]]
 
 
+def asks_the_host(state: Any, hparams: Any) -> Any:
+    return state, jax.pure_callback(lambda x: x, jax.ShapeDtypeStruct((), jnp.float32), hparams["lr"])
+
+
+def tells_the_host(state: Any, hparams: Any) -> Any:
+    jax.experimental.io_callback(print, None, hparams["lr"], ordered=True)
+    return state, hparams["lr"]
+
+
+def divides(state: Any, hparams: Any) -> Any:
+    return state, hparams["lr"] * (1 // 0)
+
+
+def says_nothing(state: Any, hparams: Any) -> Any:
+    raise ValueError
+
+
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
+        (asks_the_host, "leave calls of the host out of it"),
+        (tells_the_host, "leave calls of the host out of it"),
+        (divides, "step failed: ZeroDivisionError"),
+        (says_nothing, "step cannot be mapped over agents: ValueError"),
+        (lambda state, hparams: (state, hparams["lr"] * 1j), "a metric is a real number, but score is complex"),
         (branches, "step cannot be compiled: Attempted boolean conversion"),
         (in_numpy, "jnp in place of numpy"),
         (grows, "the state must keep its shapes"),
@@ -193,6 +225,31 @@ def test_a_step_that_cannot_be_mapped_is_told_in_one_sentence(tmp_path: Path, ba
     with pytest.raises(pb.TrainableError, match=said) as raised:
         tuned(tmp_path / "run", pb.functional(init, bad))
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        (lambda seed: {"w": np.zeros(seed % 7 + 1)}, "init must make states of one form for all seeds"),
+        (lambda seed: {"w": jnp.zeros((2**45,))}, "do not fit into the memory|init failed"),
+        (lambda seed: {"w": [][seed]}, "init failed: IndexError"),
+    ],
+)
+def test_an_init_that_cannot_be_mapped_is_told_in_one_sentence(tmp_path: Path, bad: Any, said: str) -> None:
+    with pytest.raises(pb.TrainableError, match=said) as raised:
+        tuned(tmp_path / "run", pb.functional(bad, step))
+    assert "\n" not in str(raised.value)
+
+
+def test_a_best_report_between_two_checkpoints_is_no_fault(tmp_path: Path) -> None:
+    worse = pb.functional(
+        lambda seed: {"t": jnp.float32(0)}, lambda state, hparams: ({"t": state["t"] + 1}, -state["t"])
+    )
+    run = tuned(tmp_path / "run", worse, every=3)
+    assert (run.best.interval, run.best.checkpoint) == (1, None)
+    assert sound(tmp_path / "run")
+    with pytest.raises(pb.RunError, match="this report has no checkpoint"):
+        pb.load_state(run.best.checkpoint)
 
 
 def test_what_vectorised_cannot_do_is_refused(tmp_path: Path) -> None:

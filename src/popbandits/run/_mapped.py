@@ -1,13 +1,14 @@
 """Mapped: a functional trainable for many agents, compiled as one function and spread over all devices."""
 
 import copy
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from popbandits._errors import OptionError, TrainableError
+from popbandits._errors import OptionError, PopbanditsError, TrainableError
 from popbandits.run._functional import Functional
 
 try:
@@ -43,8 +44,12 @@ class Mapped:
         mesh = jax.sharding.Mesh(np.array(devices[:count]), ("agents",))
         self._spread = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("agents"))
         self._init = _compiled_where_possible(lambda seed: factory.init(seed, **copy.deepcopy(dict(config))))
-        self._interval = jax.jit(self._compiled)
-        self._put = jax.jit(lambda state, i, one: jax.tree.map(lambda all_, x: all_.at[i].set(x), state, one))
+        # Left to itself, XLA would give every device all agents after a copy, and compile anew for that.
+        self._interval = jax.jit(self._compiled, out_shardings=self._spread)
+        self._put = jax.jit(
+            lambda state, i, one: jax.tree.map(lambda all_, x: all_.at[i].set(x), state, one),
+            out_shardings=self._spread,
+        )
 
     @property
     def begun(self) -> bool:
@@ -53,7 +58,8 @@ class Mapped:
 
     def made(self, seed: int) -> Any:
         """Return the state of one agent with fresh weights, as arrays."""
-        state = self._init(seed)
+        with self._one_sentence("init"):
+            state = self._init(seed)
         try:
             # By way of numpy: Python's numbers would be of a weak type, with which a second call compiles anew.
             return jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)), state)
@@ -67,11 +73,18 @@ class Mapped:
         """Return the states of all agents with fresh weights; those without a seed get the first one's."""
         first = next(iter(seeds.values()))
         made = [self.made(seeds.get(agent, first)) for agent in range(self._size)]
-        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *made)
+        forms = {str(jax.tree.map(lambda leaf: (leaf.shape, str(leaf.dtype)), state)): None for state in made}
+        if len(forms) > 1:
+            raise TrainableError(
+                f"init must make states of one form for all seeds, but made {' and '.join(list(forms)[:2])}"
+            )
+        with self._one_sentence("init"):
+            return jax.tree.map(lambda *leaves: jnp.stack(leaves), *made)
 
     def become(self, state: Any) -> None:
         """Take over the states of all agents."""
-        self._state = jax.device_put(state, self._spread)
+        with self._one_sentence("init"):
+            self._state = jax.device_put(state, self._spread)
 
     def one(self, agent: int) -> Any:
         """Return the state of one agent."""
@@ -109,26 +122,45 @@ class Mapped:
         mask[list(trained)] = True
         moving = {name: leaf for name, leaf in _leaves(hparams) if isinstance(leaf, np.ndarray)}
         self._constants = hparams
-        try:
+        with self._one_sentence("step"):
             self._state, result = self._interval(self._state, source, copied, new, mask, moving)
             return {name: np.asarray(column, dtype=float) for name, column in result.items()}
+
+    @contextmanager
+    def _one_sentence(self, function: str) -> Iterator[None]:
+        """Say in one sentence what is wrong with the user's function, whatever it raises.
+
+        Raises:
+            TrainableError: with what to change.
+        """
+        try:
+            yield
+        except PopbanditsError:
+            raise
         except _BRANCHES as error:
             raise TrainableError(
-                f"step cannot be compiled: {str(error).splitlines()[0]} Hparams and state are traced: use jnp.where or "
+                f"{function} cannot be compiled: {_first_line(error)} Hparams and state are traced: use jnp.where or "
                 "jax.lax.cond in place of Python's if, and jnp in place of numpy; a Choice arrives as a position"
             ) from None
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
-            raise TrainableError(
-                f"step cannot be mapped over agents: {type(error).__name__}: {str(error).splitlines()[0]}; it must "
-                "return (state, score) or (state, metrics), with arrays"
-            ) from error
-        except jax.errors.JaxRuntimeError as error:
-            if "RESOURCE_EXHAUSTED" not in str(error):
-                raise TrainableError(f"step failed on the device: {str(error).splitlines()[0]}") from error
-            raise TrainableError(
-                f"{self._size} agents do not fit into the memory of the device: {str(error).splitlines()[0]}; "
-                "train fewer agents, or a smaller model"
-            ) from error
+        except Exception as error:
+            told = f"{type(error).__name__}: {_first_line(error)}"
+            if "callback" in str(error).lower():
+                told = f"{function} cannot be mapped over agents: {told}; leave calls of the host out of it"
+            elif "RESOURCE_EXHAUSTED" in str(error):
+                told = (
+                    f"{self._size} agents do not fit into the memory of the device: {_first_line(error)}; "
+                    "train fewer agents, or a smaller model"
+                )
+            elif isinstance(error, jax.errors.JaxRuntimeError):
+                told = f"{function} failed on the device: {_first_line(error)}"
+            elif function == "step" and isinstance(error, TypeError | ValueError | KeyError | AttributeError):
+                told = (
+                    f"step cannot be mapped over agents: {told}; it must return (state, score) or (state, metrics), "
+                    "with arrays"
+                )
+            else:
+                told = f"{function} failed: {told}"
+            raise TrainableError(told) from error
 
     def _compiled(self, state: Any, source: Any, copied: Any, seeds: Any, trained: Any, moving: Any) -> Any:
         gathered = jax.tree.map(lambda leaf: leaf[source], state)
@@ -140,10 +172,16 @@ class Mapped:
         for name, column in named.items():
             if column.shape != (self._size,):
                 raise TrainableError(f"a metric is one number, but {name} has the shape {column.shape[1:]}")
+            if jnp.issubdtype(column.dtype, jnp.complexfloating):
+                raise TrainableError(f"a metric is a real number, but {name} is complex; return its real part")
         return _chosen(trained, after, gathered), named
 
     def _step(self, state: Any, moving: Mapping[str, Any]) -> Any:
         return self._factory.train(state, _filled(self._constants, moving))
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [""])[0]
 
 
 def _compiled_where_possible(init: Any) -> Any:

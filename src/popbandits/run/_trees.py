@@ -44,7 +44,7 @@ def is_part(path: Path) -> bool:
     return _AGENT.fullmatch(path.name) is not None and not path.exists() and (path.parent / _LEAVES).is_file()
 
 
-def load_state(path: str | Path, like: Any = None) -> Any:
+def load_state(path: str | Path | None, like: Any = None) -> Any:
     """Return the state of one agent of a `functional` trainable, from a checkpoint such as `run.best.checkpoint`.
 
     Args:
@@ -54,6 +54,8 @@ def load_state(path: str | Path, like: Any = None) -> Any:
     Raises:
         RunError: when there is no such checkpoint.
     """
+    if path is None:
+        raise RunError("this report has no checkpoint: checkpoint_every says after which intervals there is one")
     folder = Path(path)
     found = _AGENT.fullmatch(folder.name)
     try:

@@ -70,7 +70,8 @@ def _checkpoints(folder: Path, settings: Settings, entries: list[Entry]) -> Iter
     needed = [agent.checkpoint for agent in state.agents]
     needed += [state.loads.get(agent.agent) for agent in state.agents if agent.state in ("training", "again")]
     missing = [name for name in needed if name is not None and folder_of(name) not in names]
-    if state.best is not None and Run(folder).best.checkpoint is None:
+    # A report between two checkpoints of a mapped population never had one.
+    if state.best is not None and state.best.checkpoint is not None and Run(folder).best.checkpoint is None:
         missing.append("the checkpoint of the best report")
     yield Finding(not missing, f"{missing[0]} is needed and missing" if missing else "every checkpoint needed is there")
 
