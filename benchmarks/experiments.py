@@ -27,7 +27,7 @@ from typing import IO
 
 from benchmarks import study
 from benchmarks._ceilings import has_ceiling
-from benchmarks._choosing import is_chosen, train_variant
+from benchmarks._choosing import QUADRATICS, is_chosen, train_variant
 from benchmarks._real_cells import read_cell
 from benchmarks._real_tasks import CEILINGS, CORNER, STRATEGIES, TASKS
 from benchmarks._watch import work_of
@@ -122,7 +122,7 @@ def _in_order() -> Iterator[Job]:
         yield from _real(task, [*STRATEGIES, CORNER])
     yield from _study("bite", "quadratics", "bite-eight", "quadratics-eight")
     for variant in VARIANTS:
-        for task in mapped:
+        for task in (*QUADRATICS, *mapped):
             yield Job("choosing", (task, variant))
     for task in mapped:
         yield Job("ceilings", (task,))

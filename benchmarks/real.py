@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 
 from benchmarks._ceilings import LEARNERS, Ceiling, has_ceiling, scan, search, write_ceiling
-from benchmarks._choosing import choose, show_choosing
+from benchmarks._choosing import CHOSEN_ON, choose, show_choosing
 from benchmarks._real_cells import RealCell, read_cell, write_cell
 from benchmarks._real_figure import draw
 from benchmarks._real_show import show
@@ -77,15 +77,16 @@ def main() -> None:
     if given.command == "figure":
         draw(Path(given.names[0] if given.names else "docs/real.svg"))
         return
-    unknown = [name for name in given.names if name not in TASKS]
+    known = CHOSEN_ON if given.command == "choose" else tuple(TASKS)
+    unknown = [name for name in given.names if name not in known]
     if unknown:
-        parser.error(f"a task is one of {', '.join(TASKS)}, but got {unknown[0]}")
-    tasks = given.names or list(TASKS)
+        parser.error(f"a task is one of {', '.join(known)}, but got {unknown[0]}")
+    tasks = given.names or list(known)
     if given.command == "show":
         print("\n".join(show()))
         return
     if given.command == "choose":
-        choose([task for task in tasks if TASKS[task].trainable is None])
+        choose(tasks)
         print("\n".join(show_choosing()))
         return
     for task in tasks:

@@ -33,7 +33,13 @@ class AnyDonor(pb.PB2):
 class NoHeirs(pb.PB2):
     """Weights are judged by the scores of their agents alone."""
 
-    rules = Rules(heirs=False)
+    rules = Rules(heirs=0)
+
+
+class AlwaysHeirs(pb.PB2):
+    """Every copy tests weights, where there are any to test."""
+
+    rules = Rules(heirs=1)
 
 
 class NoEnd(pb.PB2):
@@ -68,6 +74,7 @@ VARIANTS: dict[str, Callable[[], Strategy]] = {
     "random start": RandomStart,
     "any donor": AnyDonor,
     "no heirs": NoHeirs,
+    "always heirs": AlwaysHeirs,
     "no end": NoEnd,
     "by gains": ByGains,
     "no model": lambda: pb.PB2(window=0),

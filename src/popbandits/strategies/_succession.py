@@ -27,7 +27,6 @@ from popbandits.strategies._standing import Standings, beside, standings
 _SURE, _PART = 2.0, 0.05  # what a donor has learned: standard errors, and a part of the range of scores
 _END = 5  # the last fifth of a run is its end
 _STILL = 2  # times the patience after which an agent that learns nothing may draw anew
-_EVERY = 2  # of so many moves one tests the weights of an agent that does not lead
 
 
 class Rules(NamedTuple):
@@ -35,13 +34,14 @@ class Rules(NamedTuple):
 
     Args:
         learned: a donor has learned something.
-        heirs: weights are judged by heirs, too.
+        heirs: of so many moves one tests the weights of an agent that does not lead; with 0 none does, and weights are
+            judged by the scores of their agents alone.
         end: the last fifth of a run is different.
         scores: the model learns scores; else it learns gains, as the paper's does.
     """
 
     learned: bool = True
-    heirs: bool = True
+    heirs: int = 2
     end: bool = True
     scores: bool = True
 
@@ -124,13 +124,15 @@ def succession(view: View, live: tuple[int, ...], quantile: float, patience: int
         still = [i for i in free if stand.held[i] >= _STILL * patience]
         still.sort(key=lambda i: (stand.stirred[i], stand.agent[i]))
         moves += [Move(int(stand.agent[i]), int(stand.agent[i]), anew=True) for i in still[:room]]
-    elif ending or not rules.heirs:
+    elif ending or rules.heirs == 0:
         free = [i for i in free if stand.score[i] < stand.score[leader] and (ending or stand.held[i] >= patience)]
         free.sort(key=lambda i: (stand.score[i], stand.agent[i]))
         moves += [Move(int(stand.agent[i]), best) for i in free[:room]]
     else:
         ready = [i for i in free if stand.held[i] >= patience]
-        moves += _by_heirs(view, beside(stand, leader, view.history), able, leader, ready, room, interval)
+        moves += _by_heirs(
+            view, beside(stand, leader, view.history), able, leader, ready, room, interval, every=rules.heirs
+        )
     if compared < interval:  # whoever has changed since is not judged by what it was before
         now = standings(view, interval)
         held = dict(zip(now.agent.tolist(), now.held.tolist(), strict=True))
@@ -139,7 +141,15 @@ def succession(view: View, live: tuple[int, ...], quantile: float, patience: int
 
 
 def _by_heirs(
-    view: View, stand: Standings, able: Bools, leader: int, ready: list[int], room: int, interval: int
+    view: View,
+    stand: Standings,
+    able: Bools,
+    leader: int,
+    ready: list[int],
+    room: int,
+    interval: int,
+    *,
+    every: int,
 ) -> list[Move]:
     """Return who is replaced while weights are judged by heirs: by copies that do better, or that test weights.
 
@@ -149,6 +159,7 @@ def _by_heirs(
         ready: whose time is over.
         room: how many may be replaced.
         interval: that has ended.
+        every: of so many moves one tests weights.
     """
     rng = generator(view.seed, "heirs", interval, 0)
     top = stand.worth[leader]
@@ -163,7 +174,7 @@ def _by_heirs(
         if i in given:
             continue
         tests = [j for j in untested if j != i and j not in gone | given]
-        if tests and (interval + len(moves)) % _EVERY == 0:
+        if tests and (interval + len(moves)) % every == 0:
             source, like = max(tests, key=lambda j: (stand.stirred[j], -j)), leader
         else:
             source, like = int(rng.choice([j for j in trunks if j != i and j not in gone] or [leader])), None
