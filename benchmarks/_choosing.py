@@ -25,6 +25,7 @@ QUADRATICS = {"quadratic": 4, "quadratic-8": 8}
 MAPPED = tuple(name for name, task in TASKS.items() if task.trainable is None)
 CHOSEN_ON = (*MAPPED, *QUADRATICS)
 """What the choice is made on."""
+_OTHERS = {"uniform": "uniform", "paper": "pb2-paper"}
 _QUADRATIC_FIRST, _QUADRATIC_SEEDS = 2000, 40
 
 
@@ -37,7 +38,12 @@ def _kept(task: str, variant: str) -> Floats | None:
     if not _file(task, variant).exists():
         return None
     body = json.loads(_file(task, variant).read_text())
-    return np.array(body["judged"], dtype=float) if body["revision"] == REVISIONS["pb2"] else None
+    return np.array(body["judged"], dtype=float) if body["revision"] == _revision(variant) else None
+
+
+def _revision(variant: str) -> int:
+    """Return the revision of what a variant is made of: PB2's, but for those that are other methods."""
+    return REVISIONS.get(_OTHERS.get(variant, "pb2"), 1)
 
 
 def choose(tasks: list[str]) -> None:
@@ -61,7 +67,7 @@ def train_variant(task: str, variant: str) -> float:
         outcomes = TASKS[task].train(VARIANTS[variant], range(FIRST, FIRST + SEEDS), SIZE, None)
         runs = [outcome.judged for outcome in outcomes]
     judged = [round(run, 4) for run in runs]
-    write_whole(_file(task, variant), json.dumps({"revision": REVISIONS["pb2"], "judged": judged}))
+    write_whole(_file(task, variant), json.dumps({"revision": _revision(variant), "judged": judged}))
     return float(np.nanmean(judged))
 
 

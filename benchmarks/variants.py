@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import popbandits as pb
+from benchmarks.fresh_starts import FreshStarts
 from popbandits._types import Floats
 from popbandits.population import Decision, Strategy, View
 from popbandits.strategies import Move, Rules, generator, next_interval, start_at_random
@@ -83,5 +84,7 @@ VARIANTS: dict[str, Callable[[], Strategy]] = {
     "spread 0.1": lambda: pb.PB2(spread=0.1),
     "spread 0.3": lambda: pb.PB2(spread=0.3),
     "redrawn": Redrawn,
+    "fresh starts": FreshStarts,
+    "fresh starts at once": lambda: FreshStarts(part=1 / 3, at_once=True),
 }
 """What was compared, by name."""

@@ -3,6 +3,7 @@
 Errors are of the class that the caller asks for: it knows what the code is for.
 """
 
+import ast
 import importlib
 import importlib.util
 import sys
@@ -54,7 +55,31 @@ def _findable(module: str, name: str, error: type[PopbanditsError]) -> str:
     file = getattr(sys.modules[module], "__file__", None)
     if file is None or not Path(file).exists():
         raise error(f"a worker cannot import {name!r} from a shell or notebook; put it into a file")
+    if module == "__main__" and _only_in_the_program(Path(file), name.partition(".")[0]):
+        raise error(f'a worker cannot import {name!r}: it is defined below `if __name__ == "__main__"`; move it above')
     return str(Path(file).resolve())
+
+
+def _only_in_the_program(file: Path, name: str) -> bool:
+    """Return whether a name is defined where an import does not come: inside an `if` that asks for `__name__`."""
+    try:
+        statements = ast.parse(file.read_bytes()).body
+    except (OSError, SyntaxError, ValueError):
+        return False  # not Python, although it runs: the import will tell
+    guards = [s for s in statements if isinstance(s, ast.If) and "__name__" in _names(s.test)]
+    rest = [s for s in statements if s not in guards]
+    return any(name in _defined(s) for s in guards) and not any(name in _defined(s) for s in rest)
+
+
+def _names(tree: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def _defined(tree: ast.AST) -> set[str]:
+    """Return the names of classes, functions and variables that a statement defines, wherever inside it."""
+    kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    defined = {node.name for node in ast.walk(tree) if isinstance(node, kinds)}
+    return defined | {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def parse(text: str) -> tuple[str, str] | None:

@@ -20,6 +20,7 @@ import popbandits as pb
 from popbandits.run import verify
 from popbandits.run._log import _crc
 from popbandits.view import report
+from popbandits.view.dashboard._runs import Shelf
 from tests import models
 
 MANY = 10_000 if os.environ.get("POPBANDITS_ALL_FAULTS") else 150
@@ -37,8 +38,9 @@ TEXTS = ["", "{", "[" * 100_000, "null", "1e999", "[]"]
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile") / "run"
     pb.tune(
-        models.Model, models.SPACE, population=3, intervals=3, executor=pb.Inline(), progress=False, directory=folder
+        models.Model, models.SPACE, population=3, intervals=8, executor=pb.Inline(), progress=False, directory=folder
     )
+    assert pb.load(folder).beliefs is not None, "what the model noted is mangled, too"
     return folder
 
 
@@ -102,6 +104,7 @@ def test_what_cannot_be_read_is_one_error(whole: Path, data: st.DataObject) -> N
         lambda: report(pb.load(folder)),
         lambda: verify(folder),
     )
+    assert {entry["name"] for entry in Shelf(whole.parent).summaries()} == {"crafted", "run"}
     longest = 0
     for look in looks:
         try:
@@ -109,3 +112,51 @@ def test_what_cannot_be_read_is_one_error(whole: Path, data: st.DataObject) -> N
         except pb.PopbanditsError as error:
             longest = max(longest, len(str(error)))
     assert longest < 2000
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("rows", "x"),
+        ("theta", None),
+        ("theta", {"signal": 1.0}),
+        ("unit", -1.0),
+        ("edge", 2.0),
+        ("t", 0.5),
+        ("gains", 3),
+        ("fallbacks", 10**30),
+    ],
+)
+def test_notes_that_no_model_has_are_one_sentence_and_other_runs_are_listed(
+    whole: Path, tmp_path: Path, name: str, value: Any
+) -> None:
+    for copied in ("strange", "sound"):
+        shutil.copytree(whole, tmp_path / copied)
+    log = sqlite3.connect(tmp_path / "strange" / "run.sqlite")
+    for row in log.execute("SELECT * FROM events WHERE kind='decision'").fetchall():
+        body = json.loads(row[7])
+        if "theta" in body.get("notes", {}):
+            body["notes"][name] = value
+            new = (*row[:7], json.dumps(body))
+            log.execute("UPDATE events SET body=?, crc=? WHERE seq=?", (new[7], _crc(new), row[0]))
+    log.commit()
+    log.close()
+    with pytest.raises(pb.RunError, match="what PB2 noted at a decision is damaged"):
+        pb.load(tmp_path / "strange").status()
+    assert {entry["name"]: "error" in entry for entry in Shelf(tmp_path).summaries()} == {
+        "sound": False,
+        "strange": True,
+    }
+
+
+def test_scores_near_the_largest_number_are_shown(tmp_path: Path) -> None:
+    class Huge(models.Model):
+        def step(self, hparams: Any) -> Any:
+            super().step(hparams)
+            return 1.7e308 if hparams["lr"] > 0.01 else -1.7e308
+
+    run = pb.tune(
+        Huge, models.SPACE, population=4, intervals=8, executor=pb.Inline(), progress=False, directory=tmp_path / "run"
+    )
+    json.dumps(run.status(), allow_nan=False)
+    assert Shelf(tmp_path).summaries()[0]["name"] == "run"

@@ -136,3 +136,42 @@ def test_a_run_without_its_checkpoints_is_refused_in_one_sentence(tmp_path: Path
     with pytest.raises(pb.RunError, match="the checkpoints of the run are not there"):
         verify(folder)
     assert pb.load(folder).best.checkpoint is None
+
+
+def test_what_was_put_aside_once_stays_when_it_happens_again(killed: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(killed, folder)
+    (folder / "run.sqlite-wal").unlink()
+    (folder / "run.length").unlink()
+    checkpoint = max(path for path in (folder / "checkpoints").iterdir() if path.name.startswith("agent"))
+    earlier = folder / "checkpoints" / f".unexplained-{checkpoint.name}"
+    earlier.mkdir()
+    (earlier / "all that is left").write_text("of another loss")
+
+    class Enough(pb.Callback):
+        def on_start(self, run: pb.Run) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.warns(UserWarning, match="put aside"), pytest.raises(KeyboardInterrupt):
+        pb.resume(folder, trainable=models.Model, executor=pb.Inline(), callbacks=[Enough()], progress=False)
+    assert (earlier / "all that is left").read_text() == "of another loss"
+    assert earlier.with_name(f"{earlier.name}.2").is_dir()
+
+
+@pytest.mark.parametrize("name", ["run.length", "lock", "checkpoints/agent-0000-interval-000003-1/manifest.json"])
+def test_nobody_waits_for_a_pipe_in_place_of_a_file(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "run"
+    pb.tune(
+        models.Model, models.SPACE, population=2, intervals=3, executor=pb.Inline(), progress=False, directory=folder
+    )
+    if not (folder / name).exists():
+        name = str(max(folder.glob("checkpoints/agent-*/manifest.json")).relative_to(folder))
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    for command in ("status", "verify", "list", "resume"):
+        where = folder.parent if command == "list" else folder
+        more = ["--intervals", "4"] if command == "resume" else []
+        done = subprocess.run(
+            [*COMMAND, command, str(where), *more], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+        )
+        assert "Traceback" not in done.stderr, command

@@ -1,6 +1,8 @@
 """Faults of user code and of workers: one agent's fault never stops or shrinks the population."""
 
+import os
 import shutil
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -172,3 +174,21 @@ def test_verify_notices_missing_checkpoints_of_a_finished_run(tmp_path: Path) ->
     for path in (done.directory / "checkpoints").iterdir():
         shutil.rmtree(path)
     assert not sound(done.directory)
+
+
+class Forks(models.Model):
+    """Leaves a child behind that comes back from its step, too."""
+
+    def step(self, hparams: Any) -> Any:
+        if os.fork() == 0:
+            sys.exit(0)
+        os.wait()
+        return super().step(hparams)
+
+
+def test_a_child_that_a_step_forks_does_not_go_on_as_a_second_controller(tmp_path: Path) -> None:
+    run = pb.tune(
+        Forks, models.SPACE, population=2, intervals=3, executor=pb.Inline(), progress=False, directory=tmp_path / "run"
+    )
+    assert len(run.history) == 6
+    assert not run.failures

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,25 @@ def inside() -> type:
     return Inner
 
 
+def test_a_class_that_only_the_program_defines_is_sent(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import popbandits as pb\n"
+        'if __name__ == "__main__":\n'
+        "    class Mine:\n"
+        "        def __init__(self, seed): self.w = 3.0\n"
+        "        def step(self, hparams): return hparams['lr']\n"
+        "        def save(self, path): (path / 'w').write_text('3')\n"
+        "        def load(self, path): pass\n"
+        "    run = pb.tune(Mine, {'lr': (0.1, 0.5)}, population=2, intervals=2, directory='run', progress=False,\n"
+        "                  executor=pb.Processes(workers=1))\n"
+        "    print(len(run.history), run.settings.target)\n"
+    )
+    command = [sys.executable, str(program)]
+    done = subprocess.run(command, check=False, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["4", "Mine"], done.stderr
+
+
 # Settings of the user's own
 
 
@@ -75,6 +95,8 @@ def test_a_trainable_is_made_with_the_settings_it_was_given(tmp_path: Path) -> N
         ({1: "x"}, "a dict of names"),
         ({"seed": 3}, "give seed= to tune"),
         ([("data", "mnist")], "a dict of names"),
+        ([], "a dict of names"),
+        (False, "a dict of names"),
     ],
 )
 def test_settings_that_cannot_be_are_refused_before_a_folder_exists(tmp_path: Path, config: Any, said: str) -> None:
@@ -87,6 +109,13 @@ def test_functional_trainables_take_settings_too(tmp_path: Path) -> None:
     trainable = pb.functional(lambda seed, start: {"w": start}, lambda state, hparams: (state, float(state["w"])))
     run = tuned(trainable, tmp_path / "run", config={"start": 3.0})
     assert run.best.score == 3.0
+
+
+def test_a_partial_with_a_mistyped_name_is_refused_before_a_folder_exists(tmp_path: Path) -> None:
+    mistyped: Any = Configured
+    with pytest.raises(pb.TrainableError, match="unexpected keyword argument 'strt'; it takes: seed, start, data"):
+        tuned(functools.partial(mistyped, strt=2.0), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 # Code from anywhere
@@ -182,6 +211,37 @@ def test_an_unfinished_run_can_be_made_longer(tmp_path: Path) -> None:
     assert [finding.text for finding in verify(folder) if not finding.ok] == []
 
 
+def test_a_run_is_no_longer_than_its_log_can_say(tmp_path: Path) -> None:
+    run = tuned(Configured, tmp_path / "run")
+    with pytest.raises(pb.OptionError, match="at most 1,000,000,000 intervals"):
+        pb.resume(run.directory, intervals=2 * 10**9, progress=False)
+    assert pb.load(run.directory).settings.intervals == 3, "nothing of it was written"
+    for options in ({"intervals": 10**10}, {"population": 10**6}):
+        with pytest.raises(pb.OptionError, match="a run has at most"):
+            tuned(Configured, tmp_path / "other", **options)
+    assert not (tmp_path / "other").exists()
+
+
+@dataclass(frozen=True)
+class NotYet(pb.RandomSearch):
+    """Decides nothing while a variable is set."""
+
+    def start(self, view: Any) -> Any:
+        if "NOT_YET" in os.environ:
+            raise RuntimeError("not yet")
+        return super().start(view)
+
+
+def test_a_run_that_has_not_begun_to_train_can_be_made_longer(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("NOT_YET", "1")
+    with pytest.raises(pb.PopbanditsError, match="not yet"):
+        tuned(Configured, tmp_path / "run", strategy=NotYet())
+    monkeypatch.delenv("NOT_YET")
+    run = pb.resume(tmp_path / "run", intervals=5, executor=pb.Inline(), progress=False)
+    assert len(run.history) == 10
+    assert [finding.text for finding in verify(tmp_path / "run") if not finding.ok] == []
+
+
 # A first guess, and weights to start from
 
 
@@ -191,6 +251,17 @@ def test_the_first_agents_start_with_the_hparams_given(tmp_path: Path) -> None:
     first = {int(run.history.agent[row]): run.history.hparams(row) for row in range(4)}
     assert [first[0], first[1]] == guess
     assert first[2] != first[3]
+    assert [finding.text for finding in verify(tmp_path / "run") if not finding.ok] == []
+
+
+@pytest.mark.parametrize("strategy", [pb.BayesOpt(), pb.ASHA(), pb.PB2.paper()], ids=["bo", "asha", "paper"])
+def test_a_guess_is_tried_also_where_agents_start_later(tmp_path: Path, strategy: Any) -> None:
+    guess = [{"lr": 0.25}, {"lr": 0.125}]
+    run = tuned(Configured, tmp_path / "run", population=4, intervals=4, initial=guess, strategy=strategy)
+    history = run.history
+    for agent in (0, 1):
+        rows = [row for row in range(len(history)) if history.agent[row] == agent]
+        assert history.hparams(min(rows, key=lambda row: int(history.interval[row]))) == guess[agent]
     assert [finding.text for finding in verify(tmp_path / "run") if not finding.ok] == []
 
 
@@ -335,6 +406,8 @@ def test_more_workers_than_gpus_share_them_evenly(tmp_path: Path) -> None:
         ("0,1", [], "lists each GPU once"),
         ("0,1", [1, 1], "lists each GPU once"),
         ("0,1", [-1], "numbered from 0"),
+        ("0,1", [7], "GPU 7 was asked for, but this process may use 2: 0, 1"),
+        ("0,1", b"0", "a number, 'auto' or a list"),
         ("0,1", "all", "a number, 'auto' or a list"),
         ("0,1", True, "a number, 'auto' or a list"),
     ],

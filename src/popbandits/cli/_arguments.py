@@ -102,7 +102,10 @@ def initial_of(given: list[str] | None) -> tuple[dict[str, Any], ...]:
 def _gpus(given: str | None) -> Gpus:
     if given is None or given == "auto":
         return cast("Gpus", given)
-    return int(given) if given.isdigit() else [part.strip() for part in given.split(",")]
+    if given.isdigit():
+        return int(given)
+    parts = [part.strip() for part in given.split(",")]
+    return [int(part) if part.removeprefix("-").isdigit() else part for part in parts]
 
 
 def _value(text: str) -> Any:

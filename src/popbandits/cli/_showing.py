@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from popbandits._errors import OptionError, RunError
+from popbandits._errors import OptionError, PopbanditsError, RunError
 from popbandits.cli._arguments import space_of, target_of, values_of
 from popbandits.cli._console import console
 from popbandits.run import FILE, RUNS, Finding, check_trainable, load, verify
@@ -38,13 +38,15 @@ def status(
         return
     out = console()
     out.print(
-        f"{state['run']}: {state['state']}, {state['reports']}/{state['budget']} reports", markup=False, highlight=False
+        f"{text(state['run'])}: {state['state']}, {state['reports']}/{state['budget']} reports",
+        markup=False,
+        highlight=False,
     )
     if state["best"] is not None:
         best = state["best"]
         score = with_error(best["score"], best["score_error"])
         out.print(
-            f"best {state['metric']} {score} (agent {best['agent']}, interval {best['interval']}): "
+            f"best {text(state['metric'])} {score} (agent {best['agent']}, interval {best['interval']}): "
             f"{pairs(best['hparams'])}",
             markup=False,
             highlight=False,
@@ -90,8 +92,12 @@ def list_runs(
     for folder in folders:
         try:
             state = load(folder).status()
-        except RunError as error:
+        except PopbanditsError as error:
             table.add_row(escape(text(folder.name)), "unreadable", "", escape(text(error)))
+            continue
+        except Exception as error:  # whatever is strange in one folder, the list shows the others
+            said = f"{type(error).__name__}: {error!s:.200}"
+            table.add_row(escape(text(folder.name)), "unreadable", "", escape(text(said)))
             continue
         best = number(state["best"]["score"]) if state["best"] else "-"
         table.add_row(escape(text(folder.name)), state["state"], f"{state['reports']}/{state['budget']}", best)
@@ -172,7 +178,7 @@ def verify_command(folder: Folder) -> None:
 
 def _report(findings: Sequence[Finding]) -> None:
     for finding in findings:
-        print(f"{'tip' if finding.tip else 'ok ' if finding.ok else 'NOT'}  {finding.text}")
+        print(f"{'tip' if finding.tip else 'ok ' if finding.ok else 'NOT'}  {text(finding.text)}")
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)
 

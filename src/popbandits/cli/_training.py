@@ -196,7 +196,9 @@ def _show(done: Run) -> None:
     best = done.best
     table = Table(box=None, show_header=False, padding=(0, 1))
     score = with_error(best.score, best.score_error)
-    table.add_row(f"best {done.settings.metric}", f"{score} (agent {best.agent}, interval {best.interval})")
+    table.add_row(
+        escape(f"best {text(done.settings.metric)}"), f"{score} (agent {best.agent}, interval {best.interval})"
+    )
     table.add_row("hparams", escape(pairs(best.hparams)))
     table.add_row("checkpoint", escape(text(best.checkpoint)))
     table.add_row("run", escape(text(done.directory)))

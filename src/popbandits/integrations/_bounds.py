@@ -1,6 +1,7 @@
 """Ray's `hyperparam_bounds` as a space: nested dicts of [low, high], or of Float, Int and Choice."""
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 from popbandits._errors import HparamsError, SpaceError
@@ -30,7 +31,7 @@ def _param(name: str, value: Any, given: Sequence[Any]) -> Any:
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise SpaceError(f"bounds are [low, high], Float, Int or Choice, but {name!r} has {value!r}")
     low, high = value
-    whole = given and all(isinstance(g, int) and not isinstance(g, bool) for g in given)
+    whole = given and all(isinstance(g, Integral) and not isinstance(g, bool) for g in given)
     if whole and float(low).is_integer() and float(high).is_integer():
         return Int(int(low), int(high)) if low != high else int(low)
     return Float(float(low), float(high)) if low != high else float(low)

@@ -86,13 +86,7 @@ class Population:
         """
         if self._started:
             raise OutOfTurnError("a population starts once, but start() was called again")
-        first = self.strategy.start(self.view())
-        given = dict(enumerate(self.initial))
-        actions = (
-            action._replace(hparams=given.get(action.agent, action.hparams)) if isinstance(action, Train) else action
-            for action in first
-        )
-        return self._applied(Decision(tuple(actions), first.notes))
+        return self._applied(self._with_initial(self.strategy.start(self.view())))
 
     def tell(self, agent: int, score: Any, *, interval: int | None = None, score_error: Any = None) -> Decision | None:
         """Take the score of an agent's interval and return the decision that it leads to.
@@ -157,7 +151,8 @@ class Population:
         if not self._due or (self.sync and self._training):
             return None
         due = sorted(self._due)
-        return self._applied(self.strategy.decide(self.view(), tuple(due if self.sync else due[:1])))
+        decision = self.strategy.decide(self.view(), tuple(due if self.sync else due[:1]))
+        return self._applied(self._with_initial(decision))
 
     def extend(self, intervals: int) -> None:
         """Let each agent train more intervals: also those that have trained all they had. No decision is made yet.
@@ -168,13 +163,11 @@ class Population:
             intervals: the new budget of one agent, more than the present one.
 
         Raises:
-            OptionError: when it is not more, or the population has not started.
+            OptionError: when it is not more.
         """
         longer = whole("intervals", intervals, 1)
         if longer <= self.intervals:
             raise OptionError(f"a run of {self.intervals} intervals can be made longer only, but got {intervals}")
-        if not self._started:
-            raise OptionError("a population that has not started is given its intervals when it is made")
         # While others train, those that were stopped before they were spent were stopped for good reason.
         least = self.intervals if self._training else 1
         self._due |= {agent for agent, reports in enumerate(self._reports) if reports >= least} - self._training.keys()
@@ -185,6 +178,11 @@ class Population:
     def notes(self) -> Mapping[str, Any]:
         """What the strategy noted at its latest decision."""
         return self._notes
+
+    @property
+    def started(self) -> bool:
+        """Whether the first decision has been made."""
+        return self._started
 
     @property
     def finished(self) -> bool:
@@ -257,6 +255,19 @@ class Population:
         self._reports[report.agent] += 1
         self._due.add(report.agent)
         self.events.append(report)
+
+    def _with_initial(self, decision: Decision) -> Decision:
+        """Return a decision in which agents that train for the first time have the hparams they were given."""
+        new = [a.agent for a in decision.trained if a.agent < len(self.initial) and not self._reports[a.agent]]
+        if not new:
+            return decision
+        actions = (
+            action._replace(hparams=self.initial[action.agent])
+            if isinstance(action, Train) and action.agent in new
+            else action
+            for action in decision
+        )
+        return Decision(tuple(actions), decision.notes)
 
     def _applied(self, decision: Decision) -> Decision:
         jobs = [self._job(action) for action in decision.trained]

@@ -14,12 +14,14 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from popbandits._errors import RunError
+from popbandits.run._plain_files import read_plain
 from popbandits.run._trees import is_part, load_state, save_tree
 
 MANIFEST = "manifest.json"
 _BESIDE = ".new-"
 _DAMAGED = ".damaged-"
 _ASIDE = ".unexplained-"
+_LONGEST = 100_000_000  # bytes of a manifest: half a million files
 INITIAL = "initial"
 """The checkpoint that agents start from in a run that was given one."""
 _NAME = re.compile(r"(?:agent-(\d{4,})|all)-interval-(\d{6,})-\d+")
@@ -105,7 +107,7 @@ def take_in(source: Path, folder: Path, name: str) -> None:
 def damage(path: Path) -> str | None:
     """Return what is wrong with a checkpoint in a few words, or None when its hashes hold."""
     try:
-        manifest = json.loads((path / MANIFEST).read_text())
+        manifest = json.loads(read_plain(path / MANIFEST, _LONGEST))
         present = {f.relative_to(path).as_posix() for f in _files(path) if f.is_file() and not f.is_symlink()}
         for name, expected in manifest.items():
             if name not in present:
@@ -126,9 +128,7 @@ def quarantine(folder: Path, name: str) -> None:
     """Put a damaged checkpoint aside, where nobody loads it and a person can look at it."""
     if not (folder / name).exists():
         return  # another agent that was told to load it has found out first
-    aside = folder / f"{_DAMAGED}{name}"
-    shutil.rmtree(aside, ignore_errors=True)
-    os.rename(folder / name, aside)
+    _put_aside(folder, name, _DAMAGED)
     _fsync(folder)
 
 
@@ -193,9 +193,7 @@ def sweep(folder: Path, needed: Collection[str], explained: Callable[[int | None
     collect(folder, [name for name, of in known.items() if explained(*of)])
     strange = [name for name, of in known.items() if not explained(*of)]
     for name in strange:
-        aside = folder / f"{_ASIDE}{name}"
-        shutil.rmtree(aside, ignore_errors=True)
-        os.rename(folder / name, aside)
+        _put_aside(folder, name, _ASIDE)
     for path in folder.iterdir():
         if _LEFT.fullmatch(path.name):
             shutil.rmtree(path, ignore_errors=True)
@@ -213,6 +211,15 @@ def visible(folder: Path) -> list[str]:
     except OSError as error:
         raise RunError(f"the checkpoints of the run are not there: {folder}: {error.strerror}") from None
     return [name for name in present if name == INITIAL or _NAME.fullmatch(name)]
+
+
+def _put_aside(folder: Path, name: str, prefix: str) -> None:
+    """Rename a checkpoint. What was put aside under that name before may be all there is of another loss: it stays."""
+    number, aside = 1, folder / f"{prefix}{name}"
+    while aside.exists():
+        number += 1
+        aside = folder / f"{prefix}{name}.{number}"
+    os.rename(folder / name, aside)
 
 
 def _files(path: Path) -> Iterator[Path]:

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from popbandits._errors import RunError
+from popbandits._errors import OptionError, RunError
 from popbandits.population import Decision, Stop
 
 
@@ -283,6 +283,16 @@ def from_row(row: tuple[Any, ...]) -> Entry:
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"event {seq}, a {kind}, lacks something: {error!r:.200}") from error
     raise ValueError(f"event {seq} is of an unknown kind, {kind!r:.50}")
+
+
+def check_length(intervals: Any) -> None:
+    """Refuse a run that is longer than a log may say.
+
+    Raises:
+        OptionError: when it is.
+    """
+    if isinstance(intervals, int) and intervals > MOST_INTERVALS:
+        raise OptionError(f"a run has at most {MOST_INTERVALS:,} intervals, but got {intervals:,}")
 
 
 def agents_of(entry: Entry) -> Iterable[int]:

@@ -16,7 +16,8 @@ _VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")  # NVIDIA's, which Py
 def chosen(gpus: Gpus) -> tuple[str, ...] | None:
     """Return the ids of the GPUs to use; None when they are left alone.
 
-    A list is taken at its word, so that any id that the driver knows (a UUID, a part of a GPU) can be given.
+    A number in a list must be that of a GPU that this process may use, if it may use any. A text is taken at its word,
+    so that any id that the driver knows (a UUID, a part of a GPU) can be given.
 
     Raises:
         OptionError: for more GPUs than there are, none, or the same one twice.
@@ -25,15 +26,18 @@ def chosen(gpus: Gpus) -> tuple[str, ...] | None:
         return None
     if gpus == "auto":
         return present() or None
-    if isinstance(gpus, bool) or not isinstance(gpus, (int, Sequence)) or isinstance(gpus, str):
+    if isinstance(gpus, bool) or not isinstance(gpus, (int, Sequence)) or isinstance(gpus, (str, bytes)):
         raise OptionError(f"gpus is a number, 'auto' or a list of ids, but got {gpus!r}")
+    there = present()
+    found = f"{len(there)}: {', '.join(there)}" if there else "none"
     if isinstance(gpus, int):
-        there = present()
         if not 1 <= gpus <= len(there):
-            found = f"{len(there)}: {', '.join(there)}" if there else "none"
             raise OptionError(f"gpus={gpus} were asked for, but this process may use {found}")
         return there[:gpus]
     ids = tuple(_id(gpu) for gpu in gpus)
+    absent = [str(gpu) for gpu in gpus if isinstance(gpu, int) and there and str(gpu) not in there]
+    if absent:
+        raise OptionError(f"GPU {absent[0]} was asked for, but this process may use {found}")
     if not ids or len(set(ids)) < len(ids):
         raise OptionError(f"gpus lists each GPU once, and one at least, but got {list(gpus)!r}")
     return ids

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import TracebackType
 
 from popbandits._errors import RunError
+from popbandits.run._plain_files import open_plain
 
 FILE = "lock"
 
@@ -70,6 +71,6 @@ def holds(process: int, folder: Path) -> bool:
 
 def _open(folder: Path, flags: int) -> int:
     try:
-        return os.open(folder / FILE, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        return open_plain(folder / FILE, flags)
     except OSError as error:
         raise RunError(f"the lock of {folder} cannot be used: {error.strerror}") from None

@@ -68,12 +68,14 @@ class Log:
             database.execute("COMMIT")
             database.close()  # and with it the write-ahead log is in the file: a name is all that is missing
             # Closing says nothing of a disk that was full or failed meanwhile.
-            made = _connect(beside, "ro")
+            # What was not folded into the file is not there for whoever opens it under its name.
+            made = _connect(beside, "ro&immutable=1")
             whole = made.execute("SELECT body FROM settings").fetchall() == [(text,)]
             made.close()
             if not whole:
                 raise sqlite3.OperationalError("its settings were not written")
-            (folder / MARK).unlink(missing_ok=True)  # of a run that was here before
+            for left in (f"{beside.name}-wal", f"{beside.name}-shm", MARK):  # the mark is of a run that was here before
+                (folder / left).unlink(missing_ok=True)
             os.rename(beside, folder / FILE)
             descriptor = os.open(folder, os.O_RDONLY)
             os.fsync(descriptor)

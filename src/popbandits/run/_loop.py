@@ -15,7 +15,16 @@ from popbandits.population import Decision
 from popbandits.run._blame import blame
 from popbandits.run._callback import Callback
 from popbandits.run._checkpoints import INITIAL, publish, quarantine, sweep
-from popbandits.run._entries import DecisionEntry, Details, Entry, ExtensionEntry, FailureEntry, NoteEntry, ReportEntry
+from popbandits.run._entries import (
+    DecisionEntry,
+    Details,
+    Entry,
+    ExtensionEntry,
+    FailureEntry,
+    NoteEntry,
+    ReportEntry,
+    check_length,
+)
 from popbandits.run._executor import Assignment, Done, Executor, Failed, Outcome, Past, Session, Task, check_in_step
 from popbandits.run._failpoints import failpoint
 from popbandits.run._keeper import Keeper
@@ -70,7 +79,7 @@ class Controller:
         )
         session = executor.open(assignment)
         try:
-            if not self.population.events:
+            if not self.population.started:
                 with self._asking():
                     decision: Decision | None = self.population.start()
                 self._decided(decision)
@@ -113,6 +122,7 @@ class Controller:
     def extend(self, intervals: int) -> None:
         """Make the run longer. It is written down with the first decision that follows from it."""
         if intervals != self.population.intervals:
+            check_length(intervals)  # what the log cannot be read with must not be written to it
             self.population.extend(intervals)
             self._add(ExtensionEntry(intervals))
 

@@ -10,6 +10,8 @@ import os
 import zlib
 from pathlib import Path
 
+from popbandits.run._plain_files import open_plain, read_plain
+
 FILE = "run.length"
 _LENGTH = 32
 
@@ -22,7 +24,7 @@ class Mark:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._descriptor = os.open(folder / FILE, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        self._descriptor = open_plain(folder / FILE, os.O_WRONLY | os.O_CREAT)
 
     def set(self, events: int) -> None:
         """Say how many events are durable."""
@@ -36,9 +38,8 @@ class Mark:
 def marked(folder: Path) -> int:
     """Return how many events the log of a run must have at least; 0 where no mark can be read."""
     try:
-        with (folder / FILE).open("rb") as file:
-            text = file.read(_LENGTH)
-    except OSError:
+        text = read_plain(folder / FILE, _LENGTH)
+    except (OSError, ValueError):
         return 0
     number = text.split(b" ")[0]
     events = int(number) if number.isdigit() else 0

@@ -10,7 +10,7 @@ import numpy as np
 from popbandits._errors import OptionError, PopbanditsError, RunError
 from popbandits._types import Hparams
 from popbandits.population import Event, Population, Strategy
-from popbandits.run._entries import MOST_INTERVALS
+from popbandits.run._entries import MOST_INTERVALS, check_length
 from popbandits.run._target import Target
 from popbandits.space import Space, space_from_json, space_to_json
 from popbandits.strategies import describe_strategy, restore_strategy
@@ -54,6 +54,9 @@ class Settings:
             value = getattr(self, name)
             if isinstance(value, np.integer):
                 object.__setattr__(self, name, int(value))
+        check_length(self.intervals)
+        if isinstance(self.size, int) and self.size > MOST_AGENTS:
+            raise OptionError(f"a run has at most {MOST_AGENTS:,} agents, but got {self.size:,}")
         if self.mode not in ("max", "min"):
             raise OptionError(f"mode must be 'max' or 'min', but got {self.mode!r}")
         if not isinstance(self.metric, str) or not self.metric:

@@ -2,6 +2,7 @@
 
 import copy
 import errno
+import os
 import time
 import traceback
 from collections import OrderedDict
@@ -39,12 +40,14 @@ class Trainer:
 
     def train(self, task: Task) -> Outcome:
         """Load, step, save and seal; whatever user code raises becomes a `Failed`."""
+        process = os.getpid()
         try:
             started = time.monotonic()
             trainable = self._ready(task)
             loaded = time.monotonic()
             # A copy: what user code does to its dict must not reach the core.
             result = trainable.step(copy.deepcopy(dict(task.hparams)))
+            _end_if_forked(process)
             score, metrics = scored(result, self._assignment.metric)
             check_in_effect(trainable, task.hparams)
             trained = time.monotonic()
@@ -58,6 +61,7 @@ class Trainer:
             times = Seconds(loaded - started, trained - loaded, time.monotonic() - trained)
             return Done(task, score, metrics, times, task.save, task.save)
         except (Exception, SystemExit) as error:  # a step that calls sys.exit has failed, and not ended the run
+            _end_if_forked(process, error)
             self._held.pop(task.agent, None)
             return _failed(task, error)
 
@@ -87,6 +91,19 @@ class Trainer:
 
 class _DamagedError(RunError):
     """A checkpoint that must not be loaded."""
+
+
+def _end_if_forked(process: int, error: BaseException | None = None) -> None:
+    """End a process that user code has forked and that came back here: it must not go on as a second trainer.
+
+    Args:
+        process: the id of the one that began the task.
+        error: what it came back with.
+    """
+    if os.getpid() == process:
+        return
+    code = error.code if isinstance(error, SystemExit) else None if error is None else 1
+    os._exit(code if isinstance(code, int) else 0 if code is None else 1)
 
 
 def _failed(task: Task, error: BaseException) -> Failed:

@@ -3,6 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -59,6 +60,8 @@ def check_factory(factory: Any, config: Mapping[str, Any] | None) -> None:
     try:
         signature = inspect.signature(factory)
     except ValueError:
+        if isinstance(factory, functools.partial):
+            _check_partial(factory, name)
         return  # made in C: it says nothing of its arguments
     try:
         signature.bind(0)
@@ -71,6 +74,17 @@ def check_factory(factory: Any, config: Mapping[str, Any] | None) -> None:
     except TypeError as error:
         taken = ", ".join(list(signature.parameters)[1:]) or "none"
         raise TrainableError(f"{name} cannot be made with this config: {error}; its settings are: {taken}") from None
+
+
+def _check_partial(factory: "functools.partial[Any]", name: str) -> None:
+    """Refuse a partial with arguments that its function does not take, where they can be known."""
+    with suppress(ValueError):
+        signature = inspect.signature(factory.func)
+        try:
+            signature.bind_partial(*factory.args, **factory.keywords)
+        except TypeError as error:
+            taken = ", ".join(signature.parameters) or "none"
+            raise TrainableError(f"{name} cannot be made with its partial: {error}; it takes: {taken}") from None
 
 
 def check_methods(made: Any, name: str) -> None:

@@ -87,7 +87,7 @@ def tune(
     stop_if_imported()
     if isinstance(population, int) and population < 1:
         raise OptionError(f"`population >= 1` must hold, but got population={population}")
-    own = checked_config(config or {})
+    own = checked_config({} if config is None else config)
     settings = Settings(
         Target.of(trainable, own),
         as_space(space),

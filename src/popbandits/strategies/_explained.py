@@ -202,4 +202,5 @@ def _slopes(history: History, rows: Bools, x: Floats) -> list[tuple[float, float
         slope = inverse @ X.T @ y
         variance = float(((y - X @ slope) ** 2).sum()) / free
         error = np.sqrt(variance * np.diagonal(inverse))
-    return [(0.1 * float(s), 0.1 * float(e)) if w > 0 else None for s, e, w in zip(slope, error, scale, strict=True)]
+    told = (scale > 0) & np.isfinite(slope) & np.isfinite(error)
+    return [(0.1 * float(s), 0.1 * float(e)) if w else None for s, e, w in zip(slope, error, told, strict=True)]

@@ -1,10 +1,15 @@
 """PB2Notes: what PB2 remembers from one decision to the next, and the JSON it is kept as in a decision's notes."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from popbandits._errors import RunError
 from popbandits.gp import Theta
+
+_MOST = 10_000  # hyperparameters
+_LARGEST = 1e15
 
 
 @dataclass(frozen=True)
@@ -41,10 +46,41 @@ class PB2Notes:
 
     @staticmethod
     def from_json(notes: Mapping[str, Any]) -> "PB2Notes | None":
-        """Return what the notes of a decision hold; None when no model was fitted for it."""
+        """Return what the notes of a decision hold; None when no model was fitted for it.
+
+        Raises:
+            RunError: when they are not what PB2 writes: a log may come from anywhere.
+        """
         if "theta" not in notes:
             return None
-        known = {part.name: notes[part.name] for part in fields(PB2Notes) if part.name in notes}
-        theta = {part.name: notes["theta"][part.name] for part in fields(Theta) if part.name in notes["theta"]}
-        known["theta"] = Theta(**theta | {"lengthscales": tuple(theta["lengthscales"])})
-        return PB2Notes(**{"t": 0} | known)
+        try:
+            _check(notes)
+            known = {part.name: notes[part.name] for part in fields(PB2Notes) if part.name in notes}
+            theta = {part.name: notes["theta"][part.name] for part in fields(Theta) if part.name in notes["theta"]}
+            known["theta"] = Theta(**theta | {"lengthscales": tuple(theta["lengthscales"])})
+            return PB2Notes(**{"t": 0} | known)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise RunError(f"what PB2 noted at a decision is damaged: {error!r:.200}") from error
+
+
+def _check(notes: Mapping[str, Any]) -> None:
+    """Refuse notes in which a value is of another type, or one that no fit can have."""
+    theta = dict(notes["theta"])
+    scales = theta.pop("lengthscales")
+    if type(scales) is not list or len(scales) > _MOST:
+        raise TypeError("lengthscales")
+    bounds = {"mix": 1.0, "omega": 1.0, "edge": 1.0}
+    for name, value in [*theta.items(), *(("lengthscales", scale) for scale in scales)]:
+        if type(value) not in (int, float) or not 0.0 <= value <= bounds.get(name, _LARGEST):
+            raise ValueError(name)
+    if any(scale == 0.0 for scale in scales):
+        raise ValueError("lengthscales")
+    for name in ("rows", "block", "t", "fallbacks"):
+        if type(notes.get(name, 0)) is not int or not 0 <= notes.get(name, 0) <= _LARGEST:
+            raise ValueError(name)
+    for name in ("unit", "edge"):
+        value = notes.get(name, 0.0)
+        if type(value) not in (int, float) or not 0.0 <= value <= bounds.get(name, math.inf) or value == math.inf:
+            raise ValueError(name)
+    if type(notes.get("gains", True)) is not bool:
+        raise TypeError("gains")

@@ -86,7 +86,9 @@ class PB2(Explained):
             points, notes = self._choose(view, live, plan, notes)
         actions = {agent: keep(view, agent) for agent in live if agent not in plan.movers}
         for move, point in zip(plan.moves, points, strict=True):
-            actions[move.agent] = Train(move.agent, view.space.decode(point), move.source)
+            # The leader's hparams as they are: their point need not lead back to them to the last digit.
+            given = view.space.decode(point) if move.like is None else view.history.hparams(view.last[move.like])
+            actions[move.agent] = Train(move.agent, given, move.source)
         kept = {} if notes is None else notes.to_json()
         return Decision(tuple(actions.get(agent, Stop(agent)) for agent in due), kept)
 

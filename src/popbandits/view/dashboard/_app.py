@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import zlib
 from collections.abc import AsyncIterator, Callable
 from functools import cache
@@ -86,9 +87,7 @@ class _Pages:
         return await self._json(name, figure, lambda run: finished(FIGURES[figure](run)))
 
     async def _json(self, name: str, what: str, make: Callable[[Run], Any]) -> Response:
-        text = await run_in_threadpool(
-            self._shelf.made, name, what, lambda run: json.dumps(make(run), allow_nan=False, separators=(",", ":"))
-        )
+        text = await run_in_threadpool(self._shelf.made, name, what, lambda run: _as_json(make(run)))
         return Response(text, media_type="application/json")
 
     async def history(self, request: Request) -> Response:
@@ -162,10 +161,25 @@ class _Followed:
             await asyncio.sleep(_LOOK)
 
 
+def _as_json(body: Any) -> str:
+    try:
+        return json.dumps(body, allow_nan=False, separators=(",", ":"))
+    except ValueError:  # differences of scores near the largest number are infinite
+        return json.dumps(_finite(body), allow_nan=False, separators=(",", ":"))
+
+
+def _finite(body: Any) -> Any:
+    """Return JSON with null in place of what is not finite, which JSON cannot have."""
+    if isinstance(body, dict):
+        return {name: _finite(value) for name, value in body.items()}
+    if isinstance(body, (list, tuple)):
+        return [_finite(value) for value in body]
+    return None if isinstance(body, float) and not math.isfinite(body) else body
+
+
 def _json(body: Any, status: int = 200) -> Response:
     """Return an answer in plain ASCII: texts of users may hold halves of characters, which no encoding has."""
-    text = json.dumps(body, allow_nan=False, separators=(",", ":"))
-    return Response(text, status_code=status, media_type="application/json")
+    return Response(_as_json(body), status_code=status, media_type="application/json")
 
 
 def _file(name: str, request: Request) -> Response:

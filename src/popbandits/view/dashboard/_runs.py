@@ -111,6 +111,8 @@ class Shelf:
             return known[1]
         except PopbanditsError as error:
             return {"name": name, "error": self.told(error)}
+        except Exception as error:  # whatever is strange in one folder, the list shows the others
+            return {"name": name, "error": f"it cannot be shown: {type(error).__name__}: {self.told(error):.200}"}
 
     def _of(self, name: str) -> _Known:
         with self._brief:
