@@ -204,8 +204,8 @@ def test_functional_state_survives_saving_without_pickle(tmp_path: Path) -> None
 
 
 def test_functional_state_keeps_named_tuples_and_jax_arrays(tmp_path: Path) -> None:
-    import jax.numpy as jnp
-    import optax
+    jnp = pytest.importorskip("jax.numpy")
+    optax = pytest.importorskip("optax")
 
     def init(seed: int) -> Any:
         weights = {"w": jnp.ones(3, jnp.bfloat16)}

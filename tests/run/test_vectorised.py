@@ -19,6 +19,7 @@ import jax.numpy as jnp  # noqa: E402
 ROOT = Path(__file__).parent.parent.parent
 SPACE = {"lr": pb.Float(0.01, 0.5, log=True), "n": pb.Int(1, 4), "kind": pb.Choice("a", "b"), "net": {"depth": 3}}
 TRACED: list[int] = []
+pytestmark = pytest.mark.filterwarnings("ignore:step does not use the Choice")  # most steps here are about other things
 
 
 def init(seed: int) -> dict[str, Any]:
@@ -328,3 +329,27 @@ def test_a_score_without_a_name_is_the_metric_that_was_asked_for(tmp_path: Path)
     plain = pb.functional(init, lambda state, hparams: (state, hparams["lr"]))
     run = tuned(tmp_path / "run", plain, metric="loss", mode="min", intervals=2)
     assert run.best.score == run.history.score.min()
+
+
+def test_a_choice_that_is_compared_with_its_value_is_warned_of(tmp_path: Path) -> None:
+    def by_value(state: Any, hparams: Any) -> Any:
+        return state, -state["w"].sum() * (1.0 if hparams["kind"] == "a" else 0.0)
+
+    with pytest.warns(UserWarning, match=r"does not use the Choice 'kind'.*compare it with 0, 1"):
+        tuned(tmp_path / "run", pb.functional(init, by_value))
+
+
+def test_a_replay_means_the_same_by_a_choice_as_the_run(tmp_path: Path) -> None:
+    run = tuned(tmp_path / "run")
+    again = pb.replay(run, seeds=2, directory=tmp_path / "again", progress=False)
+    assert all("/" in str(entry.checkpoint) for entry in again.reports), "without a word it is trained as the run was"
+    with pytest.raises(pb.RunError, match="the position of a Choice instead of its value"):
+        pb.replay(run, seeds=2, executor=pb.Inline(), directory=tmp_path / "other", progress=False)
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_resume_without_an_executor_goes_on_in_one_call(tmp_path: Path) -> None:
+    tuned(tmp_path / "run", intervals=4)
+    run = pb.resume(tmp_path / "run", intervals=6, progress=False)
+    assert len(run.history) == 24
+    assert sound(tmp_path / "run")

@@ -72,6 +72,15 @@ def executor_of(name: str, workers: int | None, deadline: float | None, gpus: st
     raise OptionError(f"an executor is one of processes, inline, ray, vectorised, but got {name!r}")
 
 
+def executor_for_more(
+    name: str | None, workers: int | None, deadline: float | None = None, gpus: str | None = None
+) -> Executor | None:
+    """Return the executor for more of a run; None where the user asks for none, and the run's own kind is right."""
+    if name is None and workers is None and deadline is None and gpus is None:
+        return None
+    return executor_of(name or "processes", workers, deadline, gpus)
+
+
 def strategy_of(name: str, options: list[str]) -> Strategy:
     """Return the strategy of a name, or of `module:Class`, with options given as name=value."""
     return make_strategy(name, **values_of("--option", options))

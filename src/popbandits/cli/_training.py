@@ -13,7 +13,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from popbandits._errors import RunError
-from popbandits.cli._arguments import executor_of, initial_of, space_of, strategy_of, target_of, values_of
+from popbandits.cli._arguments import (
+    executor_for_more,
+    executor_of,
+    initial_of,
+    space_of,
+    strategy_of,
+    target_of,
+    values_of,
+)
 from popbandits.cli._console import console, progress
 from popbandits.cli._interrupts import interruptible
 from popbandits.run import Callback, Mode, Run, Settings, holder, holds, load, replay, resume, start
@@ -24,6 +32,9 @@ training = typer.Typer()
 Folder = Annotated[Path, typer.Argument(help="The run's folder.", show_default=False)]
 Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes; one for each core by default.")]
 Where = Annotated[str, typer.Option(help="Where agents are trained: processes, inline, ray or vectorised.")]
+Again = Annotated[
+    str | None, typer.Option(help="Where agents are trained: vectorised for a run that was, else processes by default.")
+]
 Graphics = Annotated[str | None, typer.Option("--gpus", help="GPUs to share out: a number, auto, or ids as 0,1.")]
 Deadline = Annotated[float | None, typer.Option(help="Seconds an interval may take before it is tried again.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but the result.")]
@@ -86,7 +97,7 @@ def resume_command(
     folder: Folder,
     intervals: Annotated[int | None, typer.Option(min=1, help="Make the run longer: intervals of an agent.")] = None,
     target: Annotated[str | None, typer.Option(help="The trainable, when it is no longer where it was.")] = None,
-    executor: Where = "processes",
+    executor: Again = None,
     workers: Workers = None,
     gpus: Graphics = None,
     deadline: Deadline = None,
@@ -100,7 +111,7 @@ def resume_command(
     if before.finished and intervals in (None, before.settings.intervals):
         print(f"{folder} had ended already:")
     moved = None if target is None else target_of(target)
-    where = executor_of(executor, workers, deadline, gpus)
+    where = executor_for_more(executor, workers, deadline, gpus)
 
     def go_on(callbacks: list[Callback]) -> Run:
         return resume(folder, intervals=intervals, trainable=moved, executor=where, callbacks=callbacks, progress=False)
@@ -137,7 +148,7 @@ def replay_command(
     folder: Folder,
     seeds: Annotated[int, typer.Option(min=1, help="Models to train.")] = 4,
     agent: Annotated[str, typer.Option(help="Whose schedule: an agent's id, or best.")] = "best",
-    executor: Where = "processes",
+    executor: Again = None,
     workers: Workers = None,
     directory: Annotated[Path | None, typer.Option("--dir", help="The folder of the new run.")] = None,
     quiet: Quiet = False,
@@ -148,7 +159,7 @@ def replay_command(
     """
     learned = load(folder)
     whose = int(agent) if agent.isdigit() else agent
-    where = executor_of(executor, workers, None)
+    where = executor_for_more(executor, workers)
     done = _unless_interrupted(
         lambda callbacks: replay(
             learned,

@@ -43,7 +43,7 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
             custom_explore_fn: as Ray's own.
         hyperparam_bounds: name to [low, high], to `Float`, `Int` or `Choice`, or to a dict of these.
         seed: of every random choice; the same seed and the same reports give the same decisions.
-        options: of `popbandits.PB2`, such as `explore` or `beta`.
+        options: of `popbandits.PB2`, such as `patience` or `spread`.
 
     Raises:
         SpaceError, OptionError: for bounds or options that cannot be.

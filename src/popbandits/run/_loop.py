@@ -31,7 +31,7 @@ from popbandits.run._keeper import Keeper
 from popbandits.run._log import Log
 from popbandits.run._settings import Settings
 from popbandits.run._signals import Interrupts
-from popbandits.run._state import RunState, events
+from popbandits.run._state import RunState, events, trained_together
 from popbandits.run._tasks import make_task, past_of
 
 CHECKPOINTS = "checkpoints"
@@ -100,15 +100,13 @@ class Controller:
     def _check_kind(self, together: bool) -> None:
         """Refuse to go on with checkpoints that an executor cannot load: of agents, or of whole populations."""
         check_in_step(together, self._settings.sync)
-        for entry in self._log.entries():
-            if not isinstance(entry, ReportEntry) or math.isnan(entry.score):
-                continue
-            # Only Vectorised reports a score without a checkpoint; an agent that was given up has neither.
-            if together != (entry.checkpoint is None or "/" in entry.checkpoint):
-                other = "another executor" if together else "Vectorised()"
-                advice = "leave out executor=Vectorised()" if together else "resume it with executor=Vectorised()"
-                raise RunError(f"{self._folder.parent} was trained by {other}, whose checkpoints differ; {advice}")
-            return
+        before = trained_together(self._log.entries())
+        if before is not None and together != before:
+            other, advice = ("Vectorised()", "resume it with") if before else ("another executor", "leave out")
+            raise RunError(
+                f"{self._folder.parent} was trained by {other}, whose checkpoints differ; "
+                f"{advice} executor=Vectorised()"
+            )
 
     def _explained(self, agent: int | None, interval: int) -> bool:
         """Return whether the log knows of an interval, an agent's or the population's: reported, or in training."""

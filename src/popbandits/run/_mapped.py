@@ -1,6 +1,7 @@
 """Mapped: a functional trainable for many agents, compiled as one function and spread over all devices."""
 
 import copy
+import warnings
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -14,6 +15,7 @@ from popbandits.run._functional import Functional
 try:
     import jax
     import jax.numpy as jnp
+    from jax.extend.core import jaxpr_as_fun
 except ModuleNotFoundError as error:
     raise OptionError("Vectorised() needs JAX; install it with: pip install 'popbandits[rl]'") from error
 
@@ -33,10 +35,18 @@ class Mapped:
         config: what `init` is called with beside the seed.
         size: agents.
         metric: what a score that `step` returns without a name is called.
+        choices: the names of hparams that are Choices.
     """
 
-    def __init__(self, factory: Functional, config: Mapping[str, Any], size: int, metric: str = "score") -> None:
-        self._factory, self._size, self._metric = factory, size, metric
+    def __init__(
+        self,
+        factory: Functional,
+        config: Mapping[str, Any],
+        size: int,
+        metric: str = "score",
+        choices: Collection[str] = (),
+    ) -> None:
+        self._factory, self._size, self._metric, self._choices = factory, size, metric, choices
         self._state: Any = None
         self._constants: Any = None
         devices = jax.devices()
@@ -166,7 +176,7 @@ class Mapped:
         gathered = jax.tree.map(lambda leaf: leaf[source], state)
         if self._factory.reseeded is not None:
             gathered = _chosen(copied, jax.vmap(self._factory.reseeded)(gathered, seeds), gathered)
-        after, result = jax.vmap(self._step)(gathered, moving)
+        after, result = jax.vmap(self._traced(gathered, moving))(gathered, moving)
         _check_like(gathered, after)
         named = result if isinstance(result, dict) else {self._metric: result}
         for name, column in named.items():
@@ -175,6 +185,29 @@ class Mapped:
             if jnp.issubdtype(column.dtype, jnp.complexfloating):
                 raise TrainableError(f"a metric is a real number, but {name} is complex; return its real part")
         return _chosen(trained, after, gathered), named
+
+    def _traced(self, states: Any, moving: Mapping[str, Any]) -> Any:
+        """Return `step` for one agent, traced once; warn when it does not use a Choice.
+
+        `hparams["optimiser"] == "adam"` is false for every position, without an error. What gives it away is that
+        nothing in the traced function depends on the Choice.
+        """
+        one = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), (states, moving))
+        traced, shape = jax.make_jaxpr(self._step, return_shape=True)(*one)
+        names = [str(path[0].key) for path, _ in jax.tree_util.tree_flatten_with_path(dict(moving))[0]]
+        used = {id(var) for equation in traced.jaxpr.eqns for var in equation.invars}
+        used |= {id(var) for var in traced.jaxpr.outvars}
+        inputs = traced.jaxpr.invars[-len(names) :] if names else []
+        for name, var in zip(names, inputs, strict=True):
+            if name in self._choices and id(var) not in used:
+                warnings.warn(
+                    f"step does not use the Choice {name!r}: with Vectorised() it is given the position of the value, "
+                    "and comparing that with the value itself is never true; compare it with 0, 1, …",
+                    stacklevel=2,
+                )
+        evaluated = jaxpr_as_fun(traced)
+        tree = jax.tree.structure(shape)
+        return lambda state, given: jax.tree.unflatten(tree, evaluated(*jax.tree.leaves((state, dict(given)))))
 
     def _step(self, state: Any, moving: Mapping[str, Any]) -> Any:
         return self._factory.train(state, _filled(self._constants, moving))

@@ -127,3 +127,12 @@ def extended(settings: Settings, entries: Iterable[Entry]) -> Settings:
     """Return the settings of a run as they are by now: it may have been made longer since it was begun."""
     longer = [entry.intervals for entry in entries if isinstance(entry, ExtensionEntry)]
     return replace(settings, intervals=longer[-1]) if longer else settings
+
+
+def trained_together(entries: Iterable[Entry]) -> bool | None:
+    """Return whether a run was trained as a whole, by `Vectorised`; None while no report tells."""
+    for entry in entries:
+        if isinstance(entry, ReportEntry) and not math.isnan(entry.score):
+            # Only Vectorised reports a score without a checkpoint; an agent that was given up has neither.
+            return entry.checkpoint is None or "/" in entry.checkpoint
+    return None

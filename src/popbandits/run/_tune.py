@@ -26,10 +26,11 @@ from popbandits.run._processes import Processes
 from popbandits.run._run import Run
 from popbandits.run._settings import Mode, Settings, checked_config
 from popbandits.run._signals import Interrupts
+from popbandits.run._state import trained_together
 from popbandits.run._target import Target
 from popbandits.run._trees import is_part
 from popbandits.run._vectorised import Vectorised
-from popbandits.space import SpaceLike, as_space
+from popbandits.space import Choice, SpaceLike, as_space
 from popbandits.strategies import PB2, Elsewhere, FixedSchedule, Former
 
 RUNS = Path("runs")
@@ -172,7 +173,8 @@ def resume(
         intervals: how many intervals each agent trains in all, when that is more than the run was begun with. What was
             decided so far stays as it is.
         trainable: the user's code, when it is no longer where it was: the class has moved, or the run has.
-        executor: where agents are trained; it need not be the one it was begun with.
+        executor: where agents are trained: `Vectorised()` if the run was begun with that, else any other; `Processes()`
+            unless you say otherwise.
         callbacks: told what happens.
         progress: as for `tune`.
 
@@ -181,14 +183,14 @@ def resume(
         OptionError: for fewer intervals than the run has.
     """
     stop_if_imported()
-    executor = executor or Processes()
-    _check(executor, callbacks)
+    _check(executor or Processes(), callbacks)
     folder = Path(directory)
     Log.open(folder).close()
     with Lock(folder):
         log = Log.open(folder, write=True)
         log.check()
         settings = Settings.from_json(log.settings)
+        executor = executor or _as_before(trained_together(log.entries()))
         if trainable is not None:
             given = trainable if isinstance(trainable, Target) else Target.of(trainable, settings.config)
             settings = replace(settings, target=given)
@@ -230,11 +232,24 @@ def replay(
         seeds: how many models to train, each with a seed of its own.
         agent: whose schedule; "best" for that of the best weights.
         trainable: the user's code, when it cannot be imported from where it was.
-        executor, directory, callbacks, progress: as for `tune`.
+        executor: where they are trained; the kind of executor that trained the run, unless you say otherwise.
+        directory, callbacks, progress: as for `tune`.
 
     Returns:
         A run in which every agent followed the schedule.
+
+    Raises:
+        RunError: when a Choice would reach the code as another thing than in the run: as a value, or as its position.
     """
+    together = trained_together(run.entries)
+    executor = executor or _as_before(together)
+    choices = any(isinstance(param, Choice) for param in run.settings.space.params.values())
+    if together is not None and choices and together != bool(getattr(executor, "together", False)):
+        was, advice = ("", "without another executor") if together else ("not ", "without executor=Vectorised()")
+        raise RunError(
+            f"{run.directory} was {was}trained by Vectorised(), which gives code the position of a Choice instead "
+            f"of its value; replay it {advice}"
+        )
     schedule = run.schedule(agent)
     old = run.settings
     settings = replace(
@@ -249,7 +264,12 @@ def replay(
     )
     warm = run.directory / CHECKPOINTS / INITIAL if old.warm else None
     _check_callbacks(callbacks)
-    return start(settings, executor or Processes(), directory, [*_shown(progress), *callbacks], warm)
+    return start(settings, executor, directory, [*_shown(progress), *callbacks], warm)
+
+
+def _as_before(together: bool | None) -> Executor:
+    """Return the executor for more of a run, when the user names none."""
+    return Vectorised() if together else Processes()
 
 
 def _drive(

@@ -64,7 +64,8 @@ class _Population:
         self._assignment, self._space, self._every = assignment, assignment.space, every
         from popbandits.run._mapped import Mapped  # JAX is imported by those who use it
 
-        self._mapped = Mapped(factory, assignment.config, assignment.size, assignment.metric)
+        choices = {name for name, param in self._space.params.items() if isinstance(param, Choice)}
+        self._mapped = Mapped(factory, assignment.config, assignment.size, assignment.metric, choices)
         self._all_trained = True
         self._trained = 0  # intervals of the population, whoever trained in them
         self._waiting: dict[int, Task] = {}
