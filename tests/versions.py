@@ -23,7 +23,7 @@ FOLDER = ROOT / ".venv-versions"
 RESULT = ROOT / "results" / "versions.json"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 TESTS = ("bandit", "contracts", "gp", "population", "run", "strategies", "test_space.py", "test_surface.py")
-NEEDED = ("hypothesis", "import-linter", "pandas", "pytest", "pytest-timeout", "pytest-xdist", "scikit-learn")
+NEEDED = ("hypothesis", "import-linter", "pandas", "polars", "pytest", "pytest-timeout", "pytest-xdist", "scikit-learn")
 
 
 def lowest() -> list[str]:

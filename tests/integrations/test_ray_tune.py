@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import popbandits as pb
@@ -16,6 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.filt
 from ray import tune  # noqa: E402
 from ray.tune.schedulers import PopulationBasedTrainingReplay  # noqa: E402
 
+from popbandits.integrations._bounds import space_from_bounds  # noqa: E402
 from popbandits.integrations.ray_tune import PB2  # noqa: E402
 from tests.clusters import ray_cluster  # noqa: E402
 
@@ -138,9 +140,35 @@ def test_out_of_step_a_run_goes_on_and_pending_agents_are_not_forgotten(cluster:
     assert len(pb2._population.history) == len(reports)
 
 
-def test_hparams_that_a_checkpoint_overwrites_are_found_out(cluster: Any, tmp_path: Path) -> None:
-    with pytest.raises(Exception, match=r"but .* is in effect; does restoring its checkpoint overwrite it"):
-        tuner(tmp_path, scheduler(), Overwrites).fit()
+def test_hparams_that_a_checkpoint_overwrites_are_told_and_training_goes_on(
+    cluster: Any, tmp_path: Path, caplog: Any
+) -> None:
+    grid = tuner(tmp_path, scheduler(), Overwrites).fit()
+    assert not grid.errors
+    told = [record.getMessage() for record in caplog.records if "is in effect" in record.getMessage()]
+    assert told
+    assert len(set(told)) == len(told), "once for each trial and name"
+
+
+def test_asked_without_reports_it_draws_hparams_within_the_bounds() -> None:
+    class Copied:
+        trial_id, config = "a", {"x": 0.5, "net": {"width": 3}, "data": "kept"}
+
+    configs = [
+        PB2(
+            metric="m", mode="max", hyperparam_bounds={"x": [0.0, 1.0], "net": {"width": [1, 8]}}, seed=seed
+        )._get_new_config(Copied, Copied)[0]
+        for seed in (0, 0, 1)
+    ]
+    assert configs[0] == configs[1] != configs[2]
+    assert all(0 <= config["x"] <= 1 and 1 <= config["net"]["width"] <= 8 for config in configs)
+    assert all(config["data"] == "kept" for config in configs)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    space = space_from_bounds({"n": [1, 8], "x": [0.0, 1.0]}, [{"n": np.int64(3), "x": np.float64(0.2)}])
+    assert isinstance(space.params["n"], pb.Int)
+    assert isinstance(space.params["x"], pb.Float)
 
 
 @pytest.mark.parametrize(

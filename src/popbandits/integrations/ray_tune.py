@@ -15,8 +15,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from popbandits._errors import OptionError, RunError
+from popbandits._errors import OptionError
 from popbandits._random import generator
+from popbandits._types import Hparams
 from popbandits.integrations._bounds import as_mutations, merged, searched, space_from_bounds, within
 from popbandits.integrations._events import from_line, read, to_line, write
 from popbandits.integrations._live import Live
@@ -78,6 +79,9 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
         """When, in units of `time_attr`, each agent last reported to the core."""
         self._population: Population | None = None
         self._gone: set[int] = set()
+        self._chosen: Hparams | None = None
+        """What the core has chosen for the trial that is being copied to; None when nobody has asked the core."""
+        self._warned: set[str] = set()
         super().__init__(
             time_attr=time_attr,
             metric=metric,
@@ -242,13 +246,20 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
         self._chosen = action.hparams
         trial.temporary_state.saving_to = None  # else Ray takes the pause that follows for the end of the trial
         self._exploit(tune_controller, trial, source)
+        self._chosen = None
         self._times[action.agent] = self._trial_state[trial].last_perturbation_time
         if self._custom_explore_fn:
             self._amend(action._replace(hparams=searched(trial.config, self._space)))
 
     def _get_new_config(self, trial: Any, trial_to_clone: Any) -> tuple[dict[str, Any], dict[str, Any]]:  # noqa: ARG002
-        """Return the config that the core has chosen; what is not searched is the donor's, as in Ray."""
-        config: Any = copy.deepcopy(merged(trial_to_clone.config, self._chosen))
+        """Return the config that the core has chosen; what is not searched is the donor's, as in Ray.
+
+        Ray may ask without a Tuner, and so without reports that the core could decide from: then hparams are drawn.
+        """
+        chosen = self._chosen
+        if chosen is None:
+            chosen = self._space.sample(generator(self._seed, "ray trial", 2, self._num_perturbations))
+        config: Any = copy.deepcopy(merged(trial_to_clone.config, chosen))
         if self._custom_explore_fn:
             config = self._custom_explore_fn(config)
             if config is None:
@@ -302,16 +313,23 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
         return True
 
     def _check_in_effect(self, trial: Any, result: Mapping[str, Any]) -> None:
-        """Refuse a trainable whose restored checkpoint has overwritten the hparams that were chosen for it."""
+        """Warn of a trainable that trains with other hparams than were chosen for it, once for each trial and name.
+
+        It may have rounded them, or restored those of its checkpoint: then nothing is learned of what was chosen.
+        """
         wanted = self._space.flat(searched(trial.config, self._space))
         for name, value in wanted.items():
             path = "/".join(self._space.path(name))  # Ray hands results over flat
             actual = result.get(f"hparams_in_effect/{path}", result.get(f"config/{path}"))
             if actual is not None and not equal(actual, value):
-                raise RunError(
-                    f"hyperparameter {name!r} of trial {trial.trial_id} was set to {value!r}, but {actual!r} is in "
-                    "effect; does restoring its checkpoint overwrite it?"
-                )
+                key = f"{trial.trial_id}/{name}"
+                if key not in self._warned:
+                    self._warned.add(key)
+                    _log.warning(
+                        "hyperparameter %r of trial %s was set to %r, but %r is in effect; "
+                        "does restoring its checkpoint overwrite it?",
+                        *(name, trial.trial_id, value, actual),
+                    )
 
     # State that outlives the process
 
