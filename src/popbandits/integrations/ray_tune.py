@@ -20,9 +20,9 @@ from popbandits._random import generator
 from popbandits._types import Hparams
 from popbandits.integrations._bounds import as_mutations, merged, searched, space_from_bounds, within
 from popbandits.integrations._events import from_line, read, to_line, write
+from popbandits.integrations._in_effect import InEffect
 from popbandits.integrations._live import Live
 from popbandits.population import Decision, Event, Population, Report, Train, checked_error
-from popbandits.run import equal
 from popbandits.strategies import PB2 as _PB2
 
 try:
@@ -81,7 +81,7 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
         self._gone: set[int] = set()
         self._chosen: Hparams | None = None
         """What the core has chosen for the trial that is being copied to; None when nobody has asked the core."""
-        self._warned: set[str] = set()
+        self._in_effect = InEffect()
         super().__init__(
             time_attr=time_attr,
             metric=metric,
@@ -120,7 +120,7 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
         """Take a report; when it ends an interval, decide."""
         if not self._reported_all(result):
             return str(TrialScheduler.CONTINUE)
-        self._check_in_effect(trial, result)
+        self._in_effect.check(trial, self._space, result)
         now, state = result[self._time_attr], self._trial_state[trial]
         if now - state.last_perturbation_time < self._perturbation_interval:
             return str(TrialScheduler.CONTINUE)
@@ -311,25 +311,6 @@ class PB2(PopulationBasedTraining):  # type: ignore[misc]
                 _log.warning(told)
                 return False
         return True
-
-    def _check_in_effect(self, trial: Any, result: Mapping[str, Any]) -> None:
-        """Warn of a trainable that trains with other hparams than were chosen for it, once for each trial and name.
-
-        It may have rounded them, or restored those of its checkpoint: then nothing is learned of what was chosen.
-        """
-        wanted = self._space.flat(searched(trial.config, self._space))
-        for name, value in wanted.items():
-            path = "/".join(self._space.path(name))  # Ray hands results over flat
-            actual = result.get(f"hparams_in_effect/{path}", result.get(f"config/{path}"))
-            if actual is not None and not equal(actual, value):
-                key = f"{trial.trial_id}/{name}"
-                if key not in self._warned:
-                    self._warned.add(key)
-                    _log.warning(
-                        "hyperparameter %r of trial %s was set to %r, but %r is in effect; "
-                        "does restoring its checkpoint overwrite it?",
-                        *(name, trial.trial_id, value, actual),
-                    )
 
     # State that outlives the process
 
