@@ -186,3 +186,22 @@ def test_one_agent_alone_tries_neighbours_of_its_own_hparams() -> None:
     points = population.history.points
     assert len({tuple(point) for point in points.tolist()}) >= 4
     assert all(action.source == 0 for d in decisions(events)[1:] for action in d.trained)
+
+
+def test_out_of_step_copies_go_on_to_the_end_whatever_the_pace_of_agents() -> None:
+    pace = np.array([1.0, 1.1, 1.2, 1.3, 1.4, 1.6, 2.0, 3.0])
+    population = make(pb.PB2(window=0), 8, 100, sync=False)
+    population.start()
+    clock, rng = np.zeros(8), np.random.default_rng(0)
+    while population.training:
+        agent = min(population.training, key=lambda a: (clock[a], a))
+        clock[agent] += pace[agent] * rng.uniform(0.9, 1.1)
+        job = population.training[agent]
+        begun = 0.0 if math.isnan(job.score_before) else job.score_before
+        population.tell(agent, begun + 1 - abs(job.point[0] - 0.5) + 0.3 * rng.standard_normal())
+    history = population.history
+    copies = np.flatnonzero((history.donor >= 0) & (history.donor != history.agent))
+    by_tenth = np.bincount(copies * 10 // len(history), minlength=10)
+    assert by_tenth.min() >= 5, by_tenth
+    points = [{tuple(point) for point in part} for part in np.array_split(history.points, 10)]
+    assert min(map(len, points[:-1])) > 8, "new hparams are tried all the time"

@@ -11,7 +11,7 @@ import numpy as np
 from popbandits._types import Bools, Floats
 from popbandits.population import History, View
 from popbandits.strategies._standing import Standings, beside, standings
-from popbandits.strategies._succession import compared_after, first_to_go, is_ending, learned
+from popbandits.strategies._succession import first_to_go, half_reached, is_ending, learned
 
 _MOVED = 0.01  # of the range of all scores: an agent whose score moves less in an interval stands still
 _SPARE = 3  # rows beyond one for each hyperparameter, below which no effect is estimated
@@ -88,10 +88,11 @@ def explain(view: View, patience: int) -> Explanation | None:
         view: of the population.
         patience: intervals that an agent has after a change.
     """
-    interval = compared_after(view, view.intervals)
+    history = view.history
+    interval = half_reached(view, history.interval)
     if interval == 0:
         return None
-    stand, history = standings(view, interval), view.history
+    stand = standings(view, half_reached(view, history.age))
     finite = np.isfinite(stand.score)
     if not finite.any():
         return None

@@ -4,7 +4,7 @@ A score judges weights and hparams together. A low learning rate calms the weigh
 one makes progress that no score shows yet. To judge the weights alone, an agent trains a copy of them with the hparams
 of the leader: an *heir*. An agent is *worth* the best that it or an heir of the last four intervals has reached.
 
-    m agents that have reached an interval
+    m agents whose weights have reached an age, in intervals
 """
 
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ _RECENT = 4  # intervals for which an heir tells what its donor's weights are wo
 
 @dataclass(frozen=True)
 class Standings:
-    """The agents that have reached an interval, arrays of length m.
+    """The agents whose weights have reached an age, arrays of length m.
 
     Args:
         agent, row: their ids, and the reports by which they are compared.
@@ -42,14 +42,15 @@ class Standings:
     stirred: Floats
 
 
-def standings(view: View, interval: int) -> Standings:
-    """Return how the agents that have reached an interval stood at its end.
+def standings(view: View, age: int) -> Standings:
+    """Return how the agents stood when their weights had trained so many intervals.
 
     Out of step, agents that are ahead are compared as they were then: who has trained longer would lead otherwise.
+    Those that have changed since are left out, since nothing is known of them at that age.
     """
     history = view.history
-    reached = [row for row in view.last if row >= 0 and history.interval[row] >= interval]
-    rows = np.array([_row_at(history, row, interval) for row in reached], dtype=np.int64)
+    reached = [_row_at(history, row, age) for row in view.last if row >= 0 and history.age[row] >= age]
+    rows = np.array([row for row in reached if row is not None], dtype=np.int64)
     score, error = history.score, np.nan_to_num(history.score_error)
     first, held, stirred = rows.copy(), np.ones(len(rows), dtype=np.int64), np.zeros(len(rows))
     same = np.ones(len(rows), dtype=bool)
@@ -64,7 +65,7 @@ def standings(view: View, interval: int) -> Standings:
             if not same.any():
                 break
             held, first = held + same, np.where(same, before, first)
-    worth, tested = _judged_by_heirs(history, rows, interval)
+    worth, tested = _judged_by_heirs(history, rows, age)
     return Standings(history.agent[rows], rows, score[rows], error[rows], held, worth, tested, stirred / held)
 
 
@@ -80,7 +81,7 @@ def beside(stand: Standings, leader: int, history: History) -> Standings:
     return replace(stand, tested=stand.tested | alike)
 
 
-def _judged_by_heirs(history: History, rows: Ints, interval: int) -> tuple[Floats, Bools]:
+def _judged_by_heirs(history: History, rows: Ints, age: int) -> tuple[Floats, Bools]:
     """Return what the agents are worth by their own scores and those of recent heirs, and who has had one."""
     worth, tested = history.score[rows].copy(), np.zeros(len(rows), dtype=bool)
     place: dict[int, int] = {}  # of the agent whose weights now come from those of a row
@@ -92,7 +93,7 @@ def _judged_by_heirs(history: History, rows: Ints, interval: int) -> tuple[Float
             if before < 0 or history.agent[before] != history.agent[own]:
                 break
             own = before
-    recent = (history.interval > interval - _RECENT) & (history.interval <= interval) & (history.before >= 0)
+    recent = (history.age > age - _RECENT) & (history.age <= age) & (history.before >= 0)
     copies = np.flatnonzero(recent & (history.agent != history.agent[history.before]) & np.isfinite(history.score))
     for copy in copies.tolist():
         donor = place.get(int(history.before[copy]))
@@ -102,8 +103,13 @@ def _judged_by_heirs(history: History, rows: Ints, interval: int) -> tuple[Float
     return worth, tested
 
 
-def _row_at(history: History, row: int, interval: int) -> int:
-    if history.interval[row] <= interval:
-        return row
-    then = np.flatnonzero((history.agent == history.agent[row]) & (history.interval <= interval))
-    return int(then[-1])
+def _row_at(history: History, row: int, age: int) -> int | None:
+    """Return the agent's report at an age of its weights; None when its weights or hparams have changed since."""
+    while history.age[row] > age:
+        before = int(history.before[row])
+        if before < 0 or history.agent[before] != history.agent[row]:
+            return None
+        if (history.points[before] != history.points[row]).any():
+            return None
+        row = before
+    return row

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from popbandits._random import generator
-from popbandits._types import Bools, Floats
+from popbandits._types import Bools, Floats, Ints
 from popbandits.population import View
 from popbandits.strategies._copying import finite_scores, next_interval
 from popbandits.strategies._standing import Standings, beside, standings
@@ -97,11 +97,11 @@ def succession(view: View, live: tuple[int, ...], quantile: float, patience: int
     if not latest:
         return Succession(tuple(Move(agent, None, anew=True) for agent in live), ending)
     if view.size == 1:
-        patient = standings(view, interval).held[0] < patience and not ending
+        patient = standings(view, int(view.history.age[view.last[0]])).held[0] < patience and not ending
         return Succession(() if patient or quantile == 0 else (Move(live[0], live[0]),), ending)
 
     lost = [agent for agent in live if agent not in latest]
-    compared = compared_after(view, interval)
+    compared = compared_at(view, int(view.history.age[view.last[live[0]]]))
     if compared == 0:
         best = max(latest, key=lambda agent: (latest[agent], -agent))
         return Succession(tuple(Move(agent, best, anew=True) for agent in lost), ending)
@@ -133,10 +133,6 @@ def succession(view: View, live: tuple[int, ...], quantile: float, patience: int
         moves += _by_heirs(
             view, beside(stand, leader, view.history), able, leader, ready, room, interval, every=rules.heirs
         )
-    if compared < interval:  # whoever has changed since is not judged by what it was before
-        now = standings(view, interval)
-        held = dict(zip(now.agent.tolist(), now.held.tolist(), strict=True))
-        moves = [move for move in moves if move.agent in lost or held.get(move.agent, 0) > interval - compared]
     return Succession(tuple(move for move in moves if move.agent in live), ending)
 
 
@@ -206,14 +202,24 @@ def is_ending(view: View, interval: int) -> bool:
     return view.intervals - interval <= max(1, view.intervals // _END)
 
 
-def compared_after(view: View, interval: int) -> int:
-    """Return the interval after which agents are compared: the latest that half of them have reached.
+def compared_at(view: View, age: int) -> int:
+    """Return the age of weights at which agents are compared: the highest that half of them have reached, or less.
 
-    In step it is the one that has just ended. Out of step, who is ahead is judged by what it was then.
+    In step it is the number of the interval that has just ended. Out of step agents train at their own pace, and copies
+    are as old as their donors: who is ahead is judged by what it was at that age. It is 0 while half have no weights.
+
+    Args:
+        view: of the population.
+        age: that it is at most.
     """
-    reached = sorted((int(view.history.interval[row]) for row in view.last if row >= 0), reverse=True)
+    return min(age, half_reached(view, view.history.age))
+
+
+def half_reached(view: View, column: Ints) -> int:
+    """Return the highest number in the agents' latest rows of a column that half of the agents have reached; or 0."""
+    reached = sorted((int(column[row]) for row in view.last if row >= 0), reverse=True)
     half = (view.size + 1) // 2
-    return min(interval, reached[half - 1]) if len(reached) >= half else 0
+    return reached[half - 1] if len(reached) >= half else 0
 
 
 def learned(view: View, score: Floats, error: Floats) -> Bools:
