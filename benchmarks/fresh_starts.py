@@ -16,11 +16,10 @@ import numpy as np
 import popbandits as pb
 from popbandits._types import Floats, Ints
 from popbandits.gp import Kernel, Posterior, Rows, fit
-from popbandits.population import Decision, Stop, Train, View
-from popbandits.strategies import finite_scores, generator, keep, next_interval, spent
+from popbandits.population import Decision, Train, View
+from popbandits.strategies import finite_scores, generator, keep, learned, next_interval, spent
 
 _ANYWHERE, _NEAR, _SPREAD = 128, (64, 32), 0.2  # points that the model chooses among: anywhere, near the best two
-_SURE = 2.0  # standard errors
 
 
 @dataclass(frozen=True)
@@ -41,12 +40,14 @@ class FreshStarts(pb.PB2):
         latest = finite_scores(view)
         done = next_interval(view, live[0]) - 1 if live else view.intervals
         end = round(self.part * view.intervals)
-        if done > end or len(latest) < view.size or len(live) < view.size:
+        if done > end or len(latest) < view.size or len(live) < view.size:  # it is over, or a score was not finite
             return super().decide(view, due)
         history = view.history
         searching = done > 1 and any(history.before[view.last[agent]] < 0 for agent in live)
-        began = searching or (self.at_once if done == 1 else self._has_learned(view, latest))
-        if not began:
+        now = list(view.last)
+        # The rule that PB2 has for donors: somebody has clearly passed every first report.
+        passed = learned(view, history.score[now], np.nan_to_num(history.score_error[now])).any()
+        if not (searching or passed or (self.at_once and done == 1)):
             return super().decide(view, due)
         fresh = np.flatnonzero((history.before < 0) & np.isfinite(history.score))
         order = fresh[np.argsort(-history.score[fresh], kind="stable")].tolist()
@@ -59,19 +60,7 @@ class FreshStarts(pb.PB2):
         else:
             for agent, point in zip(others, self._points(view, fresh, order, others, done), strict=True):
                 actions[agent] = Train(agent, view.space.decode(point), None)
-        return Decision(
-            tuple(actions.get(agent, Stop(agent) if agent not in live else keep(view, agent)) for agent in due)
-        )
-
-    def _has_learned(self, view: View, latest: dict[int, float]) -> bool:
-        """Return whether a score exceeds every first one by more than the errors of both."""
-        history = view.history
-        first = np.flatnonzero((history.before < 0) & np.isfinite(history.score))
-        known = history.score[np.isfinite(history.score)]
-        leader = max(latest, key=lambda agent: latest[agent])
-        row, top = view.last[leader], int(first[np.argmax(history.score[first])])
-        doubt = np.hypot(*np.nan_to_num(history.score_error[[row, top]]))
-        return bool(history.score[row] - history.score[top] > _SURE * doubt + 0.05 * np.ptp(known))
+        return Decision(tuple(actions.get(agent, keep(view, agent)) for agent in due))
 
     def _points(self, view: View, fresh: Ints, order: list[int], agents: list[int], done: int) -> list[Floats]:
         """Return a point for each agent: the highest upper confidence bound of the rank of a first score."""

@@ -1,13 +1,11 @@
-"""What users meet first: code from anywhere, settings of their own, a first guess, weights to start from, GPUs."""
+"""What users meet first: code from anywhere, settings of their own, a first guess, weights to start from."""
 
 import functools
-import os
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +27,6 @@ class Configured(models.Model):
 
     def step(self, hparams: Any) -> Any:
         return super().step({"lr": hparams["lr"], "kind": "a", "n": 4}) | {"letters": float(len(self.data))}
-
-
-class Device(models.Model):
-    """Reports which GPUs it sees."""
-
-    def step(self, hparams: Any) -> Any:
-        seen = {os.environ[name] for name in ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")}
-        assert len(seen) == 1
-        shared = os.environ.get("XLA_PYTHON_CLIENT_PREALLOCATE") == "false"
-        return {"score": 0.0, "gpu": float(seen.pop()), "shared": float(shared), "pid": float(os.getpid())}
 
 
 def tuned(trainable: Any, folder: Path, **options: Any) -> pb.Run:
@@ -168,78 +156,6 @@ def test_a_function_that_makes_no_trainable_is_told(tmp_path: Path) -> None:
 def test_importing_the_library_does_not_import_cloudpickle() -> None:
     code = "import sys, popbandits, popbandits.run; sys.exit('cloudpickle' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-# Longer runs
-
-
-def rows(folder: Path) -> list[Any]:
-    with sqlite3.connect(folder / "run.sqlite") as log:
-        return log.execute("select * from events order by seq").fetchall()
-
-
-@pytest.mark.parametrize("sync", [True, False])
-@pytest.mark.parametrize("strategy", [pb.PB2(), pb.PBT(), pb.RandomSearch(), pb.ASHA(), pb.BayesOpt()])
-def test_a_longer_run_has_the_same_first_part(tmp_path: Path, strategy: Any, sync: bool) -> None:
-    folder = tmp_path / "run"
-    tuned(Configured, folder, intervals=4, population=4, strategy=strategy, sync=sync)
-    before = rows(folder)
-    run = pb.resume(folder, intervals=8, executor=pb.Inline(), progress=False)
-    assert rows(folder)[: len(before)] == before
-    assert len(run.history) == 32
-    assert run.settings.intervals == 8
-    assert run.status()["budget"] == 32
-    assert [finding.text for finding in verify(folder) if not finding.ok] == []
-    again = pb.resume(folder, intervals=8, executor=pb.Inline(), progress=False)
-    assert len(again.entries) == len(run.entries), "as long as it is already: nothing to do"
-    with pytest.raises(pb.OptionError, match="a run of 8 intervals can be made longer only, but got 5"):
-        pb.resume(folder, intervals=5, executor=pb.Inline(), progress=False)
-    assert pb.load(folder).finished
-
-
-def test_an_unfinished_run_can_be_made_longer(tmp_path: Path) -> None:
-    class Enough(pb.Callback):
-        def on_entry(self, entry: Any) -> None:
-            if getattr(entry, "interval", 0) == 2:
-                os.kill(os.getpid(), 2)
-
-    folder = tmp_path / "run"
-    with pytest.raises(KeyboardInterrupt):
-        tuned(Configured, folder, intervals=4, executor=pb.Inline(), callbacks=[Enough()])
-    run = pb.resume(folder, intervals=6, executor=pb.Inline(), progress=False)
-    assert len(run.history) == 12
-    assert [finding.text for finding in verify(folder) if not finding.ok] == []
-
-
-def test_a_run_is_no_longer_than_its_log_can_say(tmp_path: Path) -> None:
-    run = tuned(Configured, tmp_path / "run")
-    with pytest.raises(pb.OptionError, match="at most 1,000,000,000 intervals"):
-        pb.resume(run.directory, intervals=2 * 10**9, progress=False)
-    assert pb.load(run.directory).settings.intervals == 3, "nothing of it was written"
-    for options in ({"intervals": 10**10}, {"population": 10**6}):
-        with pytest.raises(pb.OptionError, match="a run has at most"):
-            tuned(Configured, tmp_path / "other", **options)
-    assert not (tmp_path / "other").exists()
-
-
-@dataclass(frozen=True)
-class NotYet(pb.RandomSearch):
-    """Decides nothing while a variable is set."""
-
-    def start(self, view: Any) -> Any:
-        if "NOT_YET" in os.environ:
-            raise RuntimeError("not yet")
-        return super().start(view)
-
-
-def test_a_run_that_has_not_begun_to_train_can_be_made_longer(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setenv("NOT_YET", "1")
-    with pytest.raises(pb.PopbanditsError, match="not yet"):
-        tuned(Configured, tmp_path / "run", strategy=NotYet())
-    monkeypatch.delenv("NOT_YET")
-    run = pb.resume(tmp_path / "run", intervals=5, executor=pb.Inline(), progress=False)
-    assert len(run.history) == 10
-    assert [finding.text for finding in verify(tmp_path / "run") if not finding.ok] == []
 
 
 # A first guess, and weights to start from
@@ -376,51 +292,3 @@ def test_what_workers_leave_in_their_temporary_folder_goes_with_them(tmp_path: P
     run = tuned(Litters, tmp_path / "run")
     assert set(run.columns()["place"]) == {1.0}
     assert list((tmp_path / "tmp").iterdir()) == []
-
-
-# GPUs
-
-
-def test_each_worker_sees_a_gpu_of_its_own(tmp_path: Path) -> None:
-    run = tuned(Device, tmp_path / "run", population=4, executor=pb.Processes(gpus=[3, "5"]))
-    columns = run.columns()
-    of_worker = dict(zip(columns["pid"], columns["gpu"], strict=True))
-    assert sorted(of_worker.values()) == [3.0, 5.0], "as many workers as GPUs, each with one"
-    assert set(columns["shared"]) == {0.0}
-    assert run.status()["notes"] == ["workers share the GPUs 3, 5"]
-
-
-def test_more_workers_than_gpus_share_them_evenly(tmp_path: Path) -> None:
-    run = tuned(Device, tmp_path / "run", population=4, executor=pb.Processes(workers=4, gpus=["0", "1"]))
-    columns = run.columns()
-    of_worker = dict(zip(columns["pid"], columns["gpu"], strict=True))
-    assert sorted(of_worker.values()) == [0.0, 0.0, 1.0, 1.0]
-    assert set(columns["shared"]) == {1.0}
-
-
-@pytest.mark.parametrize(
-    ("visible", "gpus", "said"),
-    [
-        ("", 1, "this process may use none"),
-        ("0,1", 3, "this process may use 2: 0, 1"),
-        ("0,1", [], "lists each GPU once"),
-        ("0,1", [1, 1], "lists each GPU once"),
-        ("0,1", [-1], "numbered from 0"),
-        ("0,1", [7], "GPU 7 was asked for, but this process may use 2: 0, 1"),
-        ("0,1", b"0", "a number, 'auto' or a list"),
-        ("0,1", "all", "a number, 'auto' or a list"),
-        ("0,1", True, "a number, 'auto' or a list"),
-    ],
-)
-def test_gpus_that_cannot_be_are_refused(monkeypatch: Any, visible: str, gpus: Any, said: str) -> None:
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    with pytest.raises(pb.OptionError, match=said):
-        pb.Processes(gpus=gpus)
-
-
-def test_auto_takes_what_there_is(monkeypatch: Any, tmp_path: Path) -> None:
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2")
-    run = tuned(Device, tmp_path / "run", population=2, executor=pb.Processes(gpus="auto"))
-    assert set(run.columns()["gpu"]) == {2.0}
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert pb.Processes(gpus="auto").told() is None, "none: training goes on without"

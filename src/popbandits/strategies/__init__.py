@@ -31,7 +31,7 @@ from popbandits.strategies._paper import PaperPB2
 from popbandits.strategies._pb2 import PB2
 from popbandits.strategies._pbt import PBT
 from popbandits.strategies._random_search import RandomSearch
-from popbandits.strategies._succession import Move, Rules
+from popbandits.strategies._succession import Move, Rules, learned
 
 __all__ = [
     "ASHA",
@@ -64,6 +64,7 @@ __all__ = [
     "finite_scores",
     "generator",
     "keep",
+    "learned",
     "make_strategy",
     "near",
     "next_age",

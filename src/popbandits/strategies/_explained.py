@@ -65,7 +65,8 @@ class Explanation:
     """What a strategy makes of a population.
 
     Args:
-        places: of the agents that have reported a finite score, by id.
+        places: of the agents with a finite score, by id. Out of step, those that have changed since half of the
+            population was as far are left out: nothing is known of them yet.
         sure: the probability that the agent with the highest score is better than the next, by the errors of their
             scores; None when these are not known.
         effects: of the numeric hyperparameters.

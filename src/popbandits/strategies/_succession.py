@@ -107,7 +107,7 @@ def succession(view: View, live: tuple[int, ...], quantile: float, patience: int
         return Succession(tuple(Move(agent, best, anew=True) for agent in lost), ending)
     stand = standings(view, compared)
     finite = np.isfinite(stand.score)
-    # Out of step, an agent may be ahead of the interval that is compared: what it has learned since counts.
+    # Out of step, an agent may be ahead of the age that is compared: what it has learned since counts.
     newest = np.array([latest.get(agent, -np.inf) for agent in stand.agent.tolist()])
     able = finite & np.isfinite(newest)
     if rules.learned and 2 * interval < view.intervals:
