@@ -194,7 +194,7 @@ class Mapped:
         """
         one = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), (states, moving))
         traced, shape = jax.make_jaxpr(self._step, return_shape=True)(*one)
-        names = [str(path[0].key) for path, _ in jax.tree_util.tree_flatten_with_path(dict(moving))[0]]
+        names = sorted(moving)  # the order in which JAX has the values of a dict
         used = {id(var) for equation in traced.jaxpr.eqns for var in equation.invars}
         used |= {id(var) for var in traced.jaxpr.outvars}
         inputs = traced.jaxpr.invars[-len(names) :] if names else []
@@ -207,7 +207,7 @@ class Mapped:
                 )
         evaluated = jaxpr_as_fun(traced)
         tree = jax.tree.structure(shape)
-        return lambda state, given: jax.tree.unflatten(tree, evaluated(*jax.tree.leaves((state, dict(given)))))
+        return lambda state, given: jax.tree.unflatten(tree, evaluated(*jax.tree.leaves((state, given))))
 
     def _step(self, state: Any, moving: Mapping[str, Any]) -> Any:
         return self._factory.train(state, _filled(self._constants, moving))
