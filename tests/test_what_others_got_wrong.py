@@ -154,10 +154,8 @@ def test_a_singular_matrix_raises_nothing_and_is_counted(monkeypatch: pytest.Mon
     assert Posterior.given(kernel, Theta(1.0, (1.0,), 0.1, 1e-320), rows, np.zeros(6)) is not None
     assert Posterior.given(kernel, Theta(math.nan, (1.0,), 0.1, 0.1), rows, np.zeros(6)) is None
     genuine = pb.PB2.paper()
-    # No run of ours has needed the last fallback; a fit that returns nan is the way to get there.
-    monkeypatch.setattr(
-        "popbandits.strategies._paper.fit", lambda kernel, *_, **__: Theta(math.nan, (1.0, 1.0), 0.1, 0.1, 0.1)
-    )
+    # No run of ours has needed the last fallback; a posterior that cannot be made is the way to get there.
+    monkeypatch.setattr("popbandits.strategies._paper._posterior", lambda *_: None)
     population = make(genuine, 4, 5)
     events = drive(population)
     assert population.finished

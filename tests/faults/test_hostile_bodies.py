@@ -120,6 +120,7 @@ def test_what_cannot_be_read_is_one_error(whole: Path, data: st.DataObject) -> N
         ("rows", "x"),
         ("theta", None),
         ("theta", {"signal": 1.0}),
+        ("theta", {"signal": 1.0, "lengthscales": [], "omega": 0.1, "noise": 0.1}),
         ("unit", -1.0),
         ("edge", 2.0),
         ("t", 0.5),

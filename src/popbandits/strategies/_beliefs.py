@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from popbandits._errors import RunError
 from popbandits._random import generator, quasi_random
 from popbandits._types import Floats
 from popbandits.gp import Posterior
@@ -107,7 +108,7 @@ class Explained(ABC):
 
     def beliefs(self, notes: Mapping[str, Any], space: Space, size: int) -> Beliefs | None:
         """Return what the notes of a decision say of the model, in words and numbers for people."""
-        known = PB2Notes.from_json(notes)
+        known = _fitting(notes, space)
         return None if known is None else beliefs(known, space, size)
 
     def expected(self, history: History, notes: Mapping[str, Any], size: int) -> Expected | None:
@@ -118,8 +119,8 @@ class Explained(ABC):
             notes: of the decision.
             size: agents.
         """
-        known = PB2Notes.from_json(notes)
-        if known is None or len(known.theta.lengthscales) != int((~history.space.is_choice).sum()):
+        known = _fitting(notes, history.space)
+        if known is None:
             return None
         model, unit = self.believed(View(history.space, size, 1, 0, history, (), {}, {}), known), known.unit
         if model is None:
@@ -130,6 +131,21 @@ class Explained(ABC):
             return unit * mean, unit * deviation
 
         return in_scores
+
+
+def _fitting(notes: Mapping[str, Any], space: Space) -> PB2Notes | None:
+    """Return what the notes of a decision hold; None when no model was fitted for it.
+
+    Raises:
+        RunError: when they are not of a model of this space.
+    """
+    known, numeric = PB2Notes.from_json(notes), int((~space.is_choice).sum())
+    if known is not None and len(known.theta.lengthscales) != numeric:
+        raise RunError(
+            f"what PB2 noted at a decision is damaged: it has {len(known.theta.lengthscales)} lengthscales, but the "
+            f"space has {numeric} numeric hyperparameters"
+        )
+    return known
 
 
 def edge_over_chance(posterior: Posterior, chosen: Floats, t: float, space: Space, seed: int) -> float:
