@@ -14,7 +14,7 @@ from benchmarks._real_tasks import TASKS
 from benchmarks._statistics import improvement_estimate, mean_estimate
 from benchmarks.variants import VARIANTS
 from popbandits._types import Floats
-from popbandits.paper._experiments import REVISIONS
+from popbandits.paper import REVISIONS
 from popbandits.population import Strategy
 from popbandits.problems import BITING, Simulated, run_family
 

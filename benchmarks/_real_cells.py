@@ -16,7 +16,7 @@ from benchmarks._lockstep import Judged
 from benchmarks._real_tasks import CEILINGS, CORNER, STRATEGIES, TASKS
 from benchmarks._statistics import interquartile_mean
 from popbandits._types import Floats
-from popbandits.paper._experiments import REVISIONS
+from popbandits.paper import REVISIONS
 
 FOLDER = Path("results/real")
 

@@ -20,6 +20,7 @@ from typing import Any, Literal
 import popbandits as pb
 from benchmarks._digits import OPTIMISERS, Digits
 from benchmarks._files import write_whole
+from popbandits.paper import REVISIONS
 from popbandits.population import Strategy
 from popbandits.problems import (
     BITING,
@@ -165,8 +166,15 @@ def path_of(size: int, problem: str, strategy: str) -> Path:
 
 
 def _kept(size: int, problem: str, strategy: str, what: str = "regrets") -> list[float]:
+    """Return what is kept of a cell: nothing of a cell that an earlier revision of its strategy made."""
     path = path_of(size, problem, strategy)
-    return list(json.loads(path.read_text()).get(what, ())) if path.exists() else []
+    body = json.loads(path.read_text()) if path.exists() else {}
+    return list(body.get(what, ())) if body.get("revision") == revision_of(strategy) else []
+
+
+def revision_of(strategy: str) -> int:
+    """Return the revision of what a strategy is made of: PB2's for its options and its dice, else the first."""
+    return REVISIONS["pb2"] if strategy == "dice" or strategy.startswith("pb2") else 1
 
 
 def _one(size: int, problem: str, strategy: str, seed: int) -> tuple[float, float]:
@@ -216,7 +224,7 @@ def run_cell(spread: Callable[..., Any], table: Table, problem: str, strategy: s
         if len(scores) == len(have):  # cells that were begun before scores were kept have none
             scores += [round(score, 4) for _, score in found]
         have += [round(regret, 5) for regret, _ in found]
-        body = {"version": pb.__version__, "intervals": INTERVALS, "regrets": have, "scores": scores}
+        body = {"revision": revision_of(strategy), "intervals": INTERVALS, "regrets": have, "scores": scores}
         write_whole(file, json.dumps(body))
     shown = Regrets(strategy, problem, tuple(have))
     print(f"B={table.size} {problem} {strategy}: {shown.mean:.3f} ± {shown.half_width:.3f}", flush=True)
