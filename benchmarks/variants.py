@@ -12,8 +12,9 @@ import numpy as np
 
 import popbandits as pb
 from benchmarks.fresh_starts import FreshStarts
+from benchmarks.while_steady import WhileSteady
 from popbandits._types import Floats
-from popbandits.population import Decision, Strategy, View
+from popbandits.population import Decision, Strategy, Train, View
 from popbandits.strategies import Move, Rules, generator, next_interval, start_at_random
 
 
@@ -23,6 +24,17 @@ class RandomStart(pb.PB2):
 
     def start(self, view: View) -> Decision:
         return start_at_random(view)
+
+
+class MiddleStart(pb.PB2):
+    """The first hparams leave a tenth of every range free at both ends, where they are seldom good."""
+
+    def start(self, view: View) -> Decision:
+        space, moved = view.space, []
+        for action in super().start(view).trained:
+            point = space.snap(0.1 + 0.8 * space.encode(action.hparams)[None])[0]
+            moved.append(Train(action.agent, space.decode(point)))
+        return Decision(tuple(moved))
 
 
 class AnyDonor(pb.PB2):
@@ -41,6 +53,12 @@ class AlwaysHeirs(pb.PB2):
     """Every copy tests weights, where there are any to test."""
 
     rules = Rules(heirs=1)
+
+
+class FewHeirs(pb.PB2):
+    """Every third copy tests weights, instead of every second."""
+
+    rules = Rules(heirs=3)
 
 
 class NoEnd(pb.PB2):
@@ -73,9 +91,11 @@ VARIANTS: dict[str, Callable[[], Strategy]] = {
     "paper": pb.PB2.paper,
     "pb2": pb.PB2,
     "random start": RandomStart,
+    "middle start": MiddleStart,
     "any donor": AnyDonor,
     "no heirs": NoHeirs,
     "always heirs": AlwaysHeirs,
+    "few heirs": FewHeirs,
     "no end": NoEnd,
     "by gains": ByGains,
     "no model": lambda: pb.PB2(window=0),
@@ -84,6 +104,8 @@ VARIANTS: dict[str, Callable[[], Strategy]] = {
     "spread 0.1": lambda: pb.PB2(spread=0.1),
     "spread 0.3": lambda: pb.PB2(spread=0.3),
     "redrawn": Redrawn,
+    "half move": lambda: pb.PB2(quantile=0.5),
+    "while steady": WhileSteady,
     "fresh starts": FreshStarts,
     "fresh starts at once": lambda: FreshStarts(part=1 / 3, at_once=True),
 }

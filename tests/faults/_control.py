@@ -58,11 +58,14 @@ class Controller:
     def left_behind(self) -> list[int]:
         """Return the processes with our mark that still live, after up to five seconds."""
         for _ in range(50):
-            alive = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if self._ours(pid)]
-            if not alive:
+            if not self.alive():
                 return []
             time.sleep(0.1)
-        return alive
+        return self.alive()
+
+    def alive(self) -> list[int]:
+        """Return the processes with our mark that live now."""
+        return [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if self._ours(pid)]
 
     def _ours(self, pid: int) -> bool:
         try:

@@ -21,6 +21,7 @@ FAILPOINTS = ["before-publish", "published", "before-commit", "committed"]
 EVERY = bool(os.environ.get("POPBANDITS_ALL_FAULTS"))
 
 
+@pytest.mark.fault("kill -9 of the controller at a named point")
 @pytest.mark.parametrize("count", range(1, 25) if EVERY else (1, 4, 5, 17))
 @pytest.mark.parametrize("point", FAILPOINTS)
 def test_a_controller_killed_at_a_failpoint_resumes_to_the_same_run(
@@ -34,6 +35,7 @@ def test_a_controller_killed_at_a_failpoint_resumes_to_the_same_run(
     assert sound(tmp_path / "run")
 
 
+@pytest.mark.fault("kill -9 of the controller at random moments, four times a run")
 @pytest.mark.parametrize("seed", range(200 if EVERY else 3))
 def test_a_controller_killed_again_and_again_resumes_to_the_same_run(
     tmp_path: Path, undisturbed: Any, seed: int
@@ -50,6 +52,7 @@ def test_a_controller_killed_again_and_again_resumes_to_the_same_run(
     assert sound(tmp_path / "run")
 
 
+@pytest.mark.fault("kill -9 of the controller at a system call that writes")
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 @pytest.mark.parametrize("call", ["fdatasync,fsync", "rename,renameat,renameat2", "pwrite64"])
 @pytest.mark.parametrize("count", range(1, 80) if EVERY else (1, 9, 30))
@@ -77,6 +80,7 @@ def _without_settings(folder: Path) -> bool:
     return False
 
 
+@pytest.mark.fault("SIGINT or SIGTERM to the controller")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_a_run_in_order(tmp_path: Path, undisturbed: Any, number: signal.Signals, code: int) -> None:
     controller = Controller(tmp_path / "run", "Slow")
@@ -126,6 +130,7 @@ def test_a_run_has_one_controller(tmp_path: Path) -> None:
     assert sound(tmp_path / "run")
 
 
+@pytest.mark.fault("a checkpoint that is damaged")
 @pytest.mark.parametrize("harm", ["flip", "cut", "remove", "manifest"])
 def test_a_damaged_checkpoint_is_put_aside_and_the_one_before_is_used(tmp_path: Path, harm: str) -> None:
     folder = tmp_path / "run"
@@ -153,7 +158,8 @@ def test_a_damaged_checkpoint_is_put_aside_and_the_one_before_is_used(tmp_path: 
     assert None not in fallbacks
 
 
-def test_a_damaged_log_is_named_or_read_right(tmp_path: Path) -> None:
+@pytest.mark.fault("a bit flipped in the log")
+def test_a_damaged_log_is_named_or_read_right(tmp_path: Path, tried: Any) -> None:
     finish(tmp_path / "run", workers=0)
     log = tmp_path / "run" / "run.sqlite"
     pb.load(tmp_path / "run")
@@ -171,12 +177,15 @@ def test_a_damaged_log_is_named_or_read_right(tmp_path: Path) -> None:
             read = told(pb.load(tmp_path / "run"))
         except pb.RunError:
             refused += 1
+            tried("the damage was named")
         else:
             assert read == right
+            tried("read right all the same")
     assert refused > 20
 
 
-def test_damage_to_the_write_ahead_file_of_a_killed_run_loses_no_report_in_silence(tmp_path: Path) -> None:
+@pytest.mark.fault("a bit flipped in the write-ahead file of a killed run")
+def test_damage_to_the_write_ahead_file_of_a_killed_run_loses_no_report_in_silence(tmp_path: Path, tried: Any) -> None:
     killed = Controller(tmp_path / "run", POPBANDITS_FAILPOINT="committed:8")
     assert killed.wait() == -signal.SIGKILL
     log, wal = tmp_path / "run" / "run.sqlite", tmp_path / "run" / "run.sqlite-wal"
@@ -197,8 +206,10 @@ def test_damage_to_the_write_ahead_file_of_a_killed_run_loses_no_report_in_silen
             Log.open(tmp_path / "run", write=True).close()
         except pb.RunError:
             refused += 1
+            tried("the damage was named")
         else:
             assert told(pb.load(tmp_path / "run")) == right
+            tried("read right all the same")
     assert refused > 50
 
 
@@ -213,6 +224,7 @@ def test_a_half_written_last_transaction_is_taken_for_what_it_is(tmp_path: Path,
     assert sound(tmp_path / "run")
 
 
+@pytest.mark.fault("a disk that fills up")
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system takes root")
 def test_a_full_disk_is_said_and_survived(tmp_path: Path, undisturbed: Any) -> None:
     disk = tmp_path / "disk"

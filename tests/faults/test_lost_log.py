@@ -54,6 +54,7 @@ def zeroed(wal: Path) -> None:
     wal.write_bytes(bytes(wal.stat().st_size))
 
 
+@pytest.mark.fault("the write-ahead file is lost, cut or zeroed")
 @pytest.mark.parametrize("loss", [removed, halved, zeroed])
 def test_every_command_names_the_loss_and_nothing_is_deleted(
     killed: Path, tmp_path: Path, loss: Callable[[Path], None]
@@ -158,6 +159,7 @@ def test_what_was_put_aside_once_stays_when_it_happens_again(killed: Path, tmp_p
     assert earlier.with_name(f"{earlier.name}.2").is_dir()
 
 
+@pytest.mark.fault("a FIFO in place of a file")
 @pytest.mark.parametrize("name", ["run.length", "lock", "checkpoints/agent-0000-interval-000003-1/manifest.json"])
 def test_nobody_waits_for_a_pipe_in_place_of_a_file(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "run"

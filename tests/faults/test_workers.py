@@ -23,6 +23,7 @@ def run(folder: Path, executor: Executor, model: Any = models.Faulty, **given: A
     return pb.tune(model, models.SPACE, executor=executor, directory=folder / "run", **options)
 
 
+@pytest.mark.fault("kill -9 of a worker")
 @pytest.mark.parametrize("method", METHODS)
 def test_a_killed_worker_is_replaced_and_the_run_goes_as_if_nothing_had_happened(
     tmp_path: Path, wish: Any, undisturbed: Any, method: str
@@ -36,6 +37,7 @@ def test_a_killed_worker_is_replaced_and_the_run_goes_as_if_nothing_had_happened
     assert sound(done.directory)
 
 
+@pytest.mark.fault("an exception in the user's code")
 @pytest.mark.parametrize("executor", [pb.Inline(), pb.Processes(workers=2)], ids=str)
 @pytest.mark.parametrize("method", METHODS)
 def test_an_exception_is_kept_with_its_traceback_and_tried_again(
@@ -50,6 +52,7 @@ def test_an_exception_is_kept_with_its_traceback_and_tried_again(
     assert told(done) == undisturbed
 
 
+@pytest.mark.fault("a result that is no score")
 @pytest.mark.parametrize("what", ["none", "text", "list", "empty"])
 def test_a_result_that_is_no_score_is_named_and_tried_again(
     tmp_path: Path, wish: Any, undisturbed: Any, what: str
@@ -73,6 +76,7 @@ def test_a_nan_is_a_score_and_its_agent_is_replaced(tmp_path: Path, wish: Any) -
     assert len(following) == 1
 
 
+@pytest.mark.fault("out of memory in the user's code")
 def test_out_of_memory_is_that_agents_alone(tmp_path: Path, wish: Any, undisturbed: Any) -> None:
     wish("step-memory-1")
     done = run(tmp_path, pb.Processes(workers=2))
@@ -93,6 +97,7 @@ def test_an_agent_that_never_succeeds_is_replaced_from_a_donor(tmp_path: Path, w
     assert sound(done.directory)
 
 
+@pytest.mark.fault("an interval that hangs")
 def test_a_hang_is_ended_at_the_deadline(tmp_path: Path, wish: Any, undisturbed: Any) -> None:
     wish("step-hang-1")
     done = run(tmp_path, pb.Processes(workers=2, deadline=1.5))
@@ -108,6 +113,7 @@ def test_when_every_agent_fails_the_run_ends_and_says_why(tmp_path: Path) -> Non
     assert not len(left.history)  # nobody's interval is spent on a fault that was not its own
 
 
+@pytest.mark.fault("all agents fail for a while")
 @pytest.mark.parametrize("executor", [pb.Inline(), pb.Processes(workers=2)], ids=str)
 def test_after_an_outage_every_agent_goes_on_from_its_own_weights(
     tmp_path: Path, wish: Any, undisturbed: Any, executor: Executor
@@ -132,6 +138,7 @@ def test_what_user_code_does_to_its_hparams_reaches_nobody(
     assert told(run(tmp_path, executor, models.Greedy)) == undisturbed
 
 
+@pytest.mark.fault("kill -9 of a worker")
 def test_a_worker_that_dies_while_idle_is_replaced(tmp_path: Path, wish: Any, undisturbed: Any) -> None:
     class Slow(pb.Callback):
         def on_entry(self, entry: Any) -> None:
@@ -143,6 +150,7 @@ def test_a_worker_that_dies_while_idle_is_replaced(tmp_path: Path, wish: Any, un
     assert told(done) == undisturbed
 
 
+@pytest.mark.fault("kill -9 of a worker")
 def test_a_dead_worker_is_noticed_though_a_child_of_it_lives(tmp_path: Path, wish: Any, undisturbed: Any) -> None:
     wish("step-kill-1")
     done = run(tmp_path, pb.Processes(workers=2), models.ForksAndDies)

@@ -31,7 +31,7 @@ from popbandits.strategies._paper import PaperPB2
 from popbandits.strategies._pb2 import PB2
 from popbandits.strategies._pbt import PBT
 from popbandits.strategies._random_search import RandomSearch
-from popbandits.strategies._succession import Move, Rules, learned
+from popbandits.strategies._succession import Move, Rules, Succession, learned
 
 __all__ = [
     "ASHA",
@@ -55,6 +55,7 @@ __all__ = [
     "Rules",
     "Stop",
     "Strategy",
+    "Succession",
     "Train",
     "View",
     "check_number",

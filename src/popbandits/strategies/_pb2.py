@@ -79,7 +79,7 @@ class PB2(Explained):
         live = tuple(agent for agent in due if not spent(view, agent))
         if not live:
             return Decision(tuple(Stop(agent) for agent in due), view.notes)
-        plan = succession(view, live, self.quantile, self.patience, self.rules)
+        plan = self.plan(view, live)
         notes = PB2Notes.from_json(view.notes)
         points: list[Floats] = [np.zeros(0)] * len(plan.moves)
         if plan.moves and view.space.dim:
@@ -143,6 +143,10 @@ class PB2(Explained):
             edge=None if last is None else last.edge,
         )
         return Posterior.given(kernel, theta, evidence.rows, evidence.y), notes
+
+    def plan(self, view: View, live: tuple[int, ...]) -> Succession:
+        """Return who copies whom, and who goes on as before. A subclass may decide otherwise."""
+        return succession(view, live, self.quantile, self.patience, self.rules)
 
     def candidates(self, view: View, move: Move, count: int) -> Floats:
         """Return points that an agent may try, at most count x dim: near those of its source, anywhere, or another's.
