@@ -13,7 +13,7 @@ help:
 	@echo "make run      four PPO agents learn to land on the moon, and show the schedule they learned (three minutes)"
 	@echo "make test     check and test everything"
 	@echo "make test-versions  the core tests under every Python from 3.11 on that is here, and the lowest numpy and scipy"
-	@echo "make faults   every fault: kills at every write, at random, byte flips (half an hour)"
+	@echo "make faults   every fault, and a table of how each ended: kills, power cuts, full disks, damage, chaos (hours)"
 	@echo "make check    format, lint, types and layers only"
 	@echo "make bench    speed against Ray's PB2, and quality on problems with a known optimum"
 	@echo "make study    every ingredient of PB2 alone and left out (hours; goes on where it stopped)"
@@ -83,7 +83,7 @@ test-versions: setup
 	$(BIN)/python -m tests.versions
 
 faults: setup
-	POPBANDITS_ALL_FAULTS=1 $(BIN)/pytest -n 2 tests/faults
+	POPBANDITS_ALL_FAULTS=1 $(BIN)/pytest -n 3 tests/faults
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.imports

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks import _choosing, _real_show, _speed, study
+from benchmarks.faults import Table
 from popbandits.paper import METHODS, Row, draw, read_results, rows
 
 ROOT = Path(__file__).parent.parent
@@ -66,6 +67,15 @@ def versions() -> Iterator[str]:
         yield f"| {row['python']} | {row['numpy']} | {row['scipy']} | {row['tests']} |"
 
 
+def faults() -> Iterator[str]:
+    """Yield what `make faults` has tried, and how it ended."""
+    file = ROOT / "results" / "faults.json"
+    if not file.exists():
+        yield "There are no results yet; `make faults` makes them."
+        return
+    yield from Table(json.loads(file.read_text())).lines()
+
+
 def _everything() -> Iterator[str]:
     yield from studied(*(name for name in study.TABLES if not name.startswith(("bite", "quadratics"))))
 
@@ -73,6 +83,7 @@ def _everything() -> Iterator[str]:
 GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "speed": _speed.show,
     "versions": versions,
+    "faults": faults,
     "real": _real_show.show,
     "real-together": _real_show.together,
     "choosing": _choosing.show_choosing,

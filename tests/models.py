@@ -1,5 +1,6 @@
 """Trainables for tests, importable by workers. Faults are asked for by files in the folder POPBANDITS_TEST_FAULTS."""
 
+import contextlib
 import os
 import subprocess
 import threading
@@ -133,6 +134,28 @@ class Parent(Model):
         child = subprocess.Popen(["sleep", "1000"])
         (Path(os.environ["POPBANDITS_TEST_FAULTS"]) / f"child-{child.pid}").touch()
         time.sleep(0.1)
+        return super().step(hparams)
+
+
+class Detaches(Model):
+    """Starts a child in a session of its own, which no signal to the worker's group reaches, and says who it is."""
+
+    def step(self, hparams: Any) -> Any:
+        child = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+        (Path(os.environ["POPBANDITS_TEST_FAULTS"]) / f"child-{child.pid}").touch()
+        time.sleep(0.1)
+        return super().step(hparams)
+
+
+class WritesEverywhere(Faulty):
+    """When asked to, writes into every descriptor that there is."""
+
+    def step(self, hparams: Any) -> Any:
+        for wished in Path(os.environ["POPBANDITS_TEST_FAULTS"]).glob("stray-*"):
+            wished.unlink()
+            for descriptor in range(3, 64):
+                with contextlib.suppress(OSError):
+                    os.write(descriptor, wished.name.partition("-")[2].encode())
         return super().step(hparams)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.faults import Table
 from tests.faults._control import ROOT, finish, told
-from tests.faults._table import Table
 
 RESULTS = ROOT / "results" / "faults.json"
 

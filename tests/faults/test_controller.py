@@ -93,8 +93,9 @@ def test_a_signal_ends_a_run_in_order(tmp_path: Path, undisturbed: Any, number: 
     assert told(finish(tmp_path / "run")) == undisturbed
 
 
-def test_what_user_code_has_started_ends_with_the_controller(tmp_path: Path, wish: Any) -> None:
-    killed = Controller(tmp_path / "run", "Parent")
+@pytest.mark.parametrize("model", ["Parent", "Detaches"])
+def test_what_user_code_has_started_ends_with_the_controller(tmp_path: Path, wish: Any, model: str) -> None:
+    killed = Controller(tmp_path / "run", model)
     wait_for(tmp_path / "run", 4)
     killed.process.kill()
     killed.wait()

@@ -13,7 +13,7 @@ import pytest
 import popbandits as pb
 from tests import models
 from tests.faults._control import ROOT, sound, told
-from tests.faults._storage import CALLS, Disk, Write, recorded
+from tests.faults._storage import CALLS, Disk, Sync, Write, recorded
 
 CUTS = 1000 if os.environ.get("POPBANDITS_ALL_FAULTS") else 40
 PARTS = 4
@@ -61,6 +61,20 @@ def test_the_record_is_whole(disk: Disk, tmp_path: Path, undisturbed: Any) -> No
     assert told(pb.load(tmp_path / "run")) == undisturbed
     assert sound(tmp_path / "run")
     assert sum(isinstance(step, Write) for step in disk.steps) > 100
+
+
+def test_a_disk_that_lies_about_syncs_would_be_noticed(disk: Disk, tmp_path: Path) -> None:
+    lying = Disk([step for step in disk.steps if not isinstance(step, Sync)], disk.folders)
+    missed = 0
+    for seed in range(20):
+        rng, folder = random.Random(seed), tmp_path / str(seed)
+        cut = rng.randrange(len(lying.steps) // 2, len(lying.steps) + 1)
+        lying.after(cut, rng, folder)
+        try:
+            missed += len(pb.load(folder).entries) < lying.acknowledged(cut)
+        except pb.RunError:
+            missed += 1
+    assert missed > 10
 
 
 @pytest.mark.fault("power cuts, with unsynced writes lost, reordered and torn")

@@ -23,6 +23,14 @@ def run(folder: Path, executor: Executor, model: Any = models.Faulty, **given: A
     return pb.tune(model, models.SPACE, executor=executor, directory=folder / "run", **options)
 
 
+def is_over(pid: int) -> bool:
+    """Whether a process has ended, though nobody has asked how."""
+    try:
+        return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 @pytest.mark.fault("kill -9 of a worker")
 @pytest.mark.parametrize("method", METHODS)
 def test_a_killed_worker_is_replaced_and_the_run_goes_as_if_nothing_had_happened(
@@ -95,6 +103,27 @@ def test_an_agent_that_never_succeeds_is_replaced_from_a_donor(tmp_path: Path, w
     (after,) = np.flatnonzero((history.agent == history.agent[lost]) & (history.interval == history.interval[lost] + 1))
     assert history.donor[after] != history.agent[lost]
     assert sound(done.directory)
+
+
+@pytest.mark.fault("bytes of the user's code in the pipe to the controller")
+@pytest.mark.parametrize("bytes_", ["x", "garbage, and much of it " * 8, "pbm1"])
+def test_bytes_that_are_no_message_end_that_worker_and_hold_up_nobody(
+    tmp_path: Path, wish: Any, undisturbed: Any, bytes_: str
+) -> None:
+    wish(f"stray-{bytes_}")
+    done = run(tmp_path, pb.Processes(workers=2), models.WritesEverywhere)
+    assert [failure.kind for failure in done.failures] == ["crash"]
+    assert "a descriptor that is not its own" in done.failures[0].message
+    assert told(done) == undisturbed
+
+
+@pytest.mark.fault("a child of the user's code in a session of its own")
+def test_what_user_code_starts_in_a_session_of_its_own_ends_with_the_run(tmp_path: Path, wish: Any) -> None:
+    done = run(tmp_path, pb.Processes(workers=2), models.Detaches, intervals=2)
+    assert done.finished
+    children = [int(path.name.partition("-")[2]) for path in (tmp_path / "faults").glob("child-*")]
+    assert len(children) == 8
+    assert all(map(is_over, children))
 
 
 @pytest.mark.fault("an interval that hangs")

@@ -8,16 +8,19 @@ import signal
 import subprocess
 import sys
 import tempfile
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from popbandits._errors import OptionError
 from popbandits.run._affinity import room_for
 from popbandits.run._executor import Assignment, Task
 from popbandits.run._gpus import Gpus, chosen, environment
 from popbandits.run._hello import Hello
+from popbandits.run._marked import VARIABLE, end_marked
 from popbandits.run._pool import Died, Pool, Ready, Unusable, Word, Worker, check_options
-from popbandits.run._wire import receive, send, unpack_outcome
+from popbandits.run._wire import GarbledError, Inbox, send, unpack_outcome
 
 XLA = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
@@ -69,12 +72,18 @@ class Processes:
         return None if gpus is None else f"workers share the GPUs {', '.join(gpus)}"
 
 
+_GARBLED = (
+    "your code wrote into a descriptor that is not its own: the pipe through which its worker tells results; "
+    "write only to files that your code has opened"
+)
+
+
 class _Process(Worker):
     """One process and its two pipes."""
 
     def __init__(self, number: int, hello: Hello, log: str, told: dict[str, str]) -> None:
         super().__init__()
-        self.number = number
+        self.number, self.inbox, self._mark = number, Inbox(), uuid.uuid4().hex
         their_tasks, self.tasks = os.pipe()
         self.outcomes, their_outcomes = os.pipe()
         command = [sys.executable, "-m", "popbandits.run._worker", str(their_tasks), str(their_outcomes)]
@@ -86,7 +95,7 @@ class _Process(Worker):
                 stdout=output,
                 stderr=output,
                 start_new_session=True,  # a group of its own: what user code starts can be ended with it
-                env=os.environ | told,
+                env=os.environ | told | {VARIABLE: self._mark},
             )
         os.close(their_tasks)
         os.close(their_outcomes)
@@ -99,9 +108,18 @@ class _Process(Worker):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         code = self.process.wait()
+        end_marked(self._mark)
         for descriptor in (self.tasks, self.outcomes, self.alive):
             os.close(descriptor)
         return code
+
+
+def _word(message: dict[str, Any]) -> Word:
+    if message["outcome"] == "ready":
+        return Ready()
+    if message["outcome"] == "unusable":
+        return Unusable(message["message"])
+    return unpack_outcome(message)
 
 
 class _Pipes:
@@ -142,17 +160,16 @@ class _Pipes:
             poll.register(worker.alive, select.POLLIN)
         readable = {descriptor for descriptor, _ in poll.poll(1000 * seconds)}
         spoke = [worker for worker in workers if {worker.outcomes, worker.alive} & readable]
-        return [(worker, self._word(worker, worker.outcomes in readable)) for worker in spoke]
+        return [(worker, word) for worker in spoke for word in self._words(worker, worker.outcomes in readable)]
 
-    def _word(self, worker: _Process, spoke: bool) -> Word:
-        message = receive(worker.outcomes) if spoke else None
-        if message is None:
-            return self._death(worker)
-        if message["outcome"] == "ready":
-            return Ready()
-        if message["outcome"] == "unusable":
-            return Unusable(message["message"])
-        return unpack_outcome(message)
+    def _words(self, worker: _Process, spoke: bool) -> list[Word]:
+        """Return what a worker has said; more than one word when it did several things since."""
+        try:
+            messages = worker.inbox.take(worker.outcomes) if spoke else None
+            return [self._death(worker)] if messages is None else [_word(message) for message in messages]
+        except (GarbledError, KeyError, TypeError):
+            self._ended(worker)
+            return [Died("crash", _GARBLED, f"see worker-{worker.number}.log in the run's folder")]
 
     def _death(self, worker: _Process) -> Died:
         code = self._ended(worker)

@@ -15,7 +15,10 @@ from typing import Any
 from popbandits._errors import PopbanditsError
 from popbandits.run._executor import Task
 from popbandits.run._hello import Hello
+from popbandits.run._marked import VARIABLE, end_marked
 from popbandits.run._wire import pack_outcome, receive, send
+
+_OWN = os.environ.get(VARIABLE, "")  # before user code may change the environment
 
 
 def main(tasks: int, outcomes: int, controller: int) -> None:
@@ -54,7 +57,7 @@ class _Inbox:
         while (message := receive(self._descriptor)) is not None:
             self._messages.append(message)
             self._arrived.release()
-        os.killpg(0, signal.SIGKILL)  # its controller is gone: end this group, and what user code has started
+        _end_all(os.getpgid(0))  # its controller is gone
 
 
 def _die_with(controller: int) -> None:
@@ -80,10 +83,16 @@ def _die_with(controller: int) -> None:
         poll.register(watched, select.POLLIN)
         poll.register(worker, select.POLLIN)
         poll.poll()
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(group, signal.SIGKILL)
+        _end_all(group)
         os._exit(0)
     os.close(watched)
+
+
+def _end_all(group: int) -> None:
+    """End what user code has started, wherever it is, and then this group, of which the caller is a part."""
+    end_marked(_OWN)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
 
 
 if __name__ == "__main__":
