@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 VIOLATED = "a promise was broken"
-NOT_RUN = "not possible on this machine"
+NOT_RUN = "could not be tried"
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Table:
                 continue
             counted = rows.setdefault(known["fault"], Counter())
             counted.update(known.get("outcomes", {}))
-            if report.skipped:
+            if report.skipped or report.when != "call":  # what it needs is not there, or could not be made
                 counted[NOT_RUN] += 1
             elif report.failed:
                 counted[VIOLATED] += 1

@@ -13,7 +13,6 @@ from pathlib import Path
 
 SECTOR = 512  # bytes that a disk writes as one
 CALLS = "openat,lseek,write,pwrite64,ftruncate,fsync,fdatasync,mkdir,rename,unlink,unlinkat,rmdir"
-_ESCAPED = re.compile(r"(?:\\x[0-9a-f]{2})+")
 _CALL = re.compile(r"^\d+ +(\w+)\((.*)\) += (-?\d+)", re.DOTALL)
 _OPENED = re.compile(r"(\d+)<([^>]*)>")
 _TEXT = re.compile(r'"((?:\\x[0-9a-f]{2})*)"')

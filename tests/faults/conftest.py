@@ -55,7 +55,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Print how often each fault was injected, and how that ended; keep it when all faults were injected."""
     table = Table.of(
-        report for kind in ("passed", "failed", "skipped") for report in terminalreporter.stats.get(kind, [])
+        report for kind in ("passed", "failed", "skipped", "error") for report in terminalreporter.stats.get(kind, [])
     )
     if table.rows:
         terminalreporter.write_line("")
