@@ -2,7 +2,9 @@
 
 import json
 import math
-from collections.abc import Sequence
+import sys
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,10 +16,12 @@ from rich.table import Table
 from popbandits._errors import OptionError, PopbanditsError, RunError
 from popbandits.cli._arguments import space_of, target_of, values_of
 from popbandits.cli._console import console
-from popbandits.run import FILE, RUNS, Finding, check_trainable, load, verify
-from popbandits.view import as_csv, number, pairs, schedule_as_csv, standings, text, told, told_effects, with_error
+from popbandits.run import EXPLAINED, FILE, RUNS, Finding, check_trainable, load, verify
+from popbandits.view import number, pairs, schedule_as_csv, standings, text, told, told_effects, with_error, write_csv
 
 showing = typer.Typer()
+
+_OFTEN = 3.0  # seconds between two words on how far a command is
 
 Folder = Annotated[Path, typer.Argument(help="The run's folder.", show_default=False)]
 
@@ -62,6 +66,8 @@ def status(
     out.print(table)
     for line in () if run.explanation is None else told_effects(run.explanation):
         out.print(line, markup=False, highlight=False)
+    if state["reports"] > EXPLAINED and hasattr(run.settings.strategy, "explain"):
+        out.print(f"where agents stand is told of runs of up to {EXPLAINED:,} reports", markup=False, highlight=False)
     if run.beliefs is not None:
         for line in told(run.beliefs):
             out.print(line, markup=False, highlight=False)
@@ -141,12 +147,15 @@ def history(
 
     Example: popbandits history runs/my-run > reports.csv
     """
-    columns = load(folder).columns()
+    names, rows = load(folder).rows()
     if form == "csv":
-        print(as_csv(columns), end="")
+        write_csv(sys.stdout, names, rows)
     elif form == "json":
-        rows = zip(*(list(column) for column in columns.values()), strict=True)
-        print(json.dumps([dict(zip(columns, map(_plain, row), strict=True)) for row in rows]))
+        before = "["
+        for row in rows:
+            print(before, json.dumps(dict(zip(names, map(_plain, row), strict=True))), sep="", end="")
+            before = ", "
+        print("[]" if before == "[" else "]")
     else:
         raise OptionError(f"a format is one of csv, json, but got {form!r}")
 
@@ -173,7 +182,20 @@ def verify_command(folder: Folder) -> None:
 
     Example: popbandits verify runs/my-run
     """
-    _report(verify(folder))
+    _report(verify(folder, _looked_at()))
+
+
+def _looked_at() -> Callable[[int, int], None]:
+    """Return what says on standard error, every few seconds, how far a long look at a log is."""
+    told = time.monotonic()
+
+    def progress(done: int, events: int) -> None:
+        nonlocal told
+        if time.monotonic() - told > _OFTEN:
+            told = time.monotonic()
+            print(f"{done / events:.0%} of the log is verified", file=sys.stderr, flush=True)
+
+    return progress
 
 
 def _report(findings: Sequence[Finding]) -> None:

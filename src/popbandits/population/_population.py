@@ -28,6 +28,7 @@ class Population:
         seed: of every random choice.
         sync: whether agents wait for one another at the end of an interval.
         initial: the hparams that the first agents start with, in place of those that the strategy draws.
+        keep_events: whether `events` is filled. Whoever writes events to a log of its own needs no second copy.
 
     Raises:
         OptionError: for a size, number of intervals or seed that cannot be, or more initial hparams than agents.
@@ -56,6 +57,7 @@ class Population:
         seed: int = 0,
         sync: bool = True,
         initial: Sequence[Hparams] = (),
+        keep_events: bool = True,
     ) -> None:
         self.space = as_space(space)
         self.strategy = strategy
@@ -68,6 +70,7 @@ class Population:
         self.initial = checked_initial(self.space, self.size, initial)
         self.events: list[Event] = []
         """Every report told and every decision that followed, in order: what to keep, for `restore`."""
+        self._keep_events = keep_events
         self._log = HistoryLog(self.space)
         self._last = [-1] * self.size
         self._reports = [0] * self.size
@@ -119,17 +122,20 @@ class Population:
         seed: int = 0,
         sync: bool = True,
         initial: Sequence[Hparams] = (),
+        keep_events: bool = True,
     ) -> "Population":
         """Return the population that lived through these events. No decision is made again.
 
         Args:
             events: the reports told and the decisions that followed, in order: what `population.events` was.
             space, strategy, size, intervals, seed, sync, initial: as they were given to the population.
+            keep_events: whether `events` is filled.
 
         Raises:
             ReportError: when the events do not fit together.
         """
-        population = cls(space, strategy, size=size, intervals=intervals, seed=seed, sync=sync, initial=initial)
+        options: dict[str, Any] = {"size": size, "intervals": intervals, "seed": seed, "sync": sync}
+        population = cls(space, strategy, initial=initial, keep_events=keep_events, **options)
         with _nothing_to_collect():
             for event in events:
                 if isinstance(event, Report):
@@ -172,7 +178,7 @@ class Population:
         least = self.intervals if self._training else 1
         self._due |= {agent for agent, reports in enumerate(self._reports) if reports >= least} - self._training.keys()
         self.intervals = longer
-        self.events.append(Extension(longer))
+        self._keep(Extension(longer))
 
     @property
     def notes(self) -> Mapping[str, Any]:
@@ -254,7 +260,7 @@ class Population:
         self._scores[report.agent] = report.score
         self._reports[report.agent] += 1
         self._due.add(report.agent)
-        self.events.append(report)
+        self._keep(report)
 
     def _with_initial(self, decision: Decision) -> Decision:
         """Return a decision in which agents that train for the first time have the hparams they were given."""
@@ -283,8 +289,12 @@ class Population:
         self._notes = decision.notes
         for job in jobs:
             self._training[job.agent] = job
-        self.events.append(decision)
+        self._keep(decision)
         return decision
+
+    def _keep(self, event: Event) -> None:
+        if self._keep_events:
+            self.events.append(event)
 
     def _job(self, action: Train) -> Job:
         source, hparams = action.source, action.hparams

@@ -21,7 +21,7 @@ from popbandits.run._lock import holder, holds
 from popbandits.run._log import FILE, Log
 from popbandits.run._processes import Processes
 from popbandits.run._ray import Ray
-from popbandits.run._run import Best, Copy, Run
+from popbandits.run._run import EXPLAINED, Best, Copy, Run
 from popbandits.run._settings import Mode, Settings
 from popbandits.run._state import AgentState, RunState
 from popbandits.run._step import equal
@@ -33,6 +33,7 @@ from popbandits.run._vectorised import Vectorised
 from popbandits.run._verify import verify
 
 __all__ = [
+    "EXPLAINED",
     "FILE",
     "RUNS",
     "AgentState",

@@ -250,7 +250,7 @@ def from_row(row: tuple[Any, ...]) -> Entry:
     if kind in ("report", "failure") and not (type(agent) is type(interval) is int and agent >= 0 and interval >= 1):
         raise ValueError(f"event {seq}, a {kind}, is of no agent and interval")
     if kind == "report":
-        if (score is not None and type(score) is not float) or not _is_name(checkpoint):
+        if (score is not None and type(score) is not float) or not is_name(checkpoint):
             raise ValueError(f"event {seq}, a report, has no score, or no checkpoint")
         value = math.nan if score is None else score
         details, error = Details.of_text(text), None
@@ -270,7 +270,7 @@ def from_row(row: tuple[Any, ...]) -> Entry:
             if (
                 type(told[0]) is not int
                 or not all(type(part) is str for part in told[1:])
-                or not all(map(_is_name, names))
+                or not all(map(is_name, names))
             ):
                 raise TypeError("of another type than it must be")
             return FailureEntry(agent, interval, *told, body.get("damaged"), body.get("load"), seq, when)
@@ -312,11 +312,11 @@ def _check_decision(decision: Decision, loads: Mapping[Any, Any]) -> None:
             raise TypeError("an agent is no number")
         if not isinstance(action, Stop) and type(action.hparams) is not dict:
             raise TypeError("hparams are no dict")
-    if type(decision.notes) is not dict or not all(map(_is_name, loads.values())):
+    if type(decision.notes) is not dict or not all(map(is_name, loads.values())):
         raise TypeError("notes are no dict, or a checkpoint has no name")
 
 
-def _is_name(checkpoint: Any) -> bool:
+def is_name(checkpoint: Any) -> bool:
     """Return whether this is the name of a checkpoint, and of nothing outside their folder; None is one of none."""
     return checkpoint is None or (type(checkpoint) is str and _CHECKPOINT.fullmatch(checkpoint) is not None)
 

@@ -77,4 +77,7 @@ class Keeper:
             return
         needed = {folder_of(name) for name in self.needed(loading)}
         collect(self.folder, {folder_of(name) for name in self._retired} - needed)
+        for name in self._retired:
+            if folder_of(name) not in needed:
+                self._scores.pop(name, None)
         self._retired = {name for name in self._retired if folder_of(name) in needed}

@@ -170,27 +170,51 @@ class Log:
                     self._database.execute("PRAGMA wal_checkpoint(PASSIVE)")
                     self._folded = time.monotonic()
 
-    def entries(self, after: int = 0) -> Iterator[Entry]:
-        """Yield the rows after a sequence number, each checked.
+    def entries(self, after: int = 0, to: int | None = None) -> Iterator[Entry]:
+        """Yield the rows after a sequence number, up to another or all of them, each checked.
 
         Raises:
             RunError: when a row is damaged or missing.
         """
-        size = self.settings.get("size", 0)
-        size = size if type(size) is int else 0
+        size = self._size()
+        last = self._seq if to is None else to
         with _named(self.folder):
             expected = after + 1
-            for row in self._database.execute("SELECT * FROM events WHERE seq > ? ORDER BY seq", (after,)):
-                fields = row[:8]
-                if row[0] != expected or row[8] != _crc(fields):
-                    raise RunError(f"the log of {self.folder} is damaged at event {expected}")
+            rows = self._database.execute("SELECT * FROM events WHERE seq > ? AND seq <= ? ORDER BY seq", (after, last))
+            for row in rows:
+                yield self._checked(row, expected, size)
                 expected += 1
-                entry = from_row(fields)
-                if any(not 0 <= agent < size for agent in agents_of(entry)):
-                    raise RunError(
-                        f"the log of {self.folder} is damaged: event {expected - 1} is of an agent beyond {size}"
-                    )
-                yield entry
+
+    def of_kind(self, kind: str, to: int) -> Iterator[Entry]:
+        """Yield the rows of one kind, the newest first, up to a sequence number, each checked.
+
+        Raises:
+            RunError: when a row is damaged.
+        """
+        size = self._size()
+        with _named(self.folder):
+            query = "SELECT * FROM events WHERE kind = ? AND seq <= ? ORDER BY seq DESC"
+            for row in self._database.execute(query, (kind, to)):
+                yield self._checked(row, row[0], size)
+
+    def checksum(self, seq: int) -> int | None:
+        """Return the checksum that a row was written with; None when there is no such row."""
+        with _named(self.folder):
+            row = self._database.execute("SELECT crc FROM events WHERE seq = ?", (seq,)).fetchone()
+            return None if row is None else row[0]
+
+    def _size(self) -> int:
+        size = self.settings.get("size", 0)
+        return size if type(size) is int else 0
+
+    def _checked(self, row: tuple[Any, ...], expected: int, size: int) -> Entry:
+        fields = row[:8]
+        if row[0] != expected or row[8] != _crc(fields):
+            raise RunError(f"the log of {self.folder} is damaged at event {expected}")
+        entry = from_row(fields)
+        if any(not 0 <= agent < size for agent in agents_of(entry)):
+            raise RunError(f"the log of {self.folder} is damaged: event {expected} is of an agent beyond {size}")
+        return entry
 
     def check(self) -> None:
         """Refuse a damaged file.

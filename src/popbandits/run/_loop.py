@@ -7,7 +7,7 @@ train on. A crash at any point is repaired by reading the log back: a controller
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from popbandits._errors import DataError, RunError, StorageError, TrainingFailedError
@@ -32,6 +32,7 @@ from popbandits.run._log import Log
 from popbandits.run._settings import Settings
 from popbandits.run._signals import Interrupts
 from popbandits.run._state import RunState, events, trained_together
+from popbandits.run._summary import EVERY, write_summary
 from popbandits.run._tasks import make_task, past_of
 
 CHECKPOINTS = "checkpoints"
@@ -51,6 +52,7 @@ class Controller:
         self._unheard: list[Entry] = []
         self._together = False
         self._decisions = 0
+        self._summed_up = log.length
         self.population = settings.population(events(settings, self._noting(log.entries())))
         for name in sweep(self._folder, self._keeper.needed(self._state.loading), self._explained):
             told = f"the checkpoint {name} is of an interval that the log does not know; it was put aside"
@@ -256,6 +258,10 @@ class Controller:
 
     def _commit(self) -> None:
         self._log.commit()
+        if self._log.length >= self._summed_up + EVERY:
+            self._summed_up = self._log.length
+            with suppress(OSError):  # the log has all that is in it
+                write_summary(self._folder.parent, self._state, self._log)
         heard, self._unheard = self._unheard, []
         for entry in heard:
             for callback in list(self._callbacks):

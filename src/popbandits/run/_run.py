@@ -3,26 +3,32 @@
 import importlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from popbandits._errors import RunError, TrainingFailedError
 from popbandits.population import History, Population
 from popbandits.run._checkpoints import folder_of
-from popbandits.run._entries import Entry, FailureEntry, NoteEntry, ReportEntry
+from popbandits.run._entries import DecisionEntry, Entry, FailureEntry, NoteEntry, ReportEntry
 from popbandits.run._lock import holder
 from popbandits.run._log import Log
 from popbandits.run._loop import CHECKPOINTS
 from popbandits.run._settings import Settings
-from popbandits.run._state import events, extended
+from popbandits.run._state import AgentState, RunState, events
+from popbandits.run._summary import read_summary
 from popbandits.strategies import Beliefs, Explanation
 
 _NOTES = 5  # of the log that a status shows
+_KEPT = 50_000  # events of a run that are kept in memory; those of a longer one are read when they are needed
+EXPLAINED = 50_000  # reports up to which it is told where the strategy sees the agents
+_Kind = TypeVar("_Kind", bound=Entry)
 
 
 @dataclass(frozen=True)
@@ -68,18 +74,22 @@ class Run:
 
     def __init__(self, directory: Path) -> None:
         self.directory = Path(directory)
-        log = Log.open(self.directory)
-        try:
+        with self._log() as log:
             log.check()
             self._begun = Settings.from_json(log.settings)
-            self.entries: tuple[Entry, ...] = tuple(log.entries())
-        finally:
-            log.close()
-        self.settings = extended(self._begun, self.entries)
+            self._length = log.length
+            self._kept = tuple(log.entries()) if self._length <= _KEPT else None
+            state, known = RunState(self._begun), 0
+            if self._kept is None:
+                state, known = read_summary(self.directory, self._begun, log)
+            for entry in self._kept or log.entries(after=known):
+                state.follow(entry)
+        self._state = state
+        self.settings = state.settings
 
     def __repr__(self) -> str:
         state = "finished" if self.finished else "running" if self.active else "unfinished"
-        return f"<Run {self.directory} {state}, {len(self.history)} reports>"
+        return f"<Run {self.directory} {state}, {self._state.reports} reports>"
 
     def _repr_html_(self) -> str:
         # By name: the engine must not depend on what shows it.
@@ -87,8 +97,45 @@ class Run:
         return shown
 
     @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """Everything in the log, in its order. A long run has many: `stream` yields one after another."""
+        return tuple(self.stream())
+
+    def stream(self) -> Iterator[Entry]:
+        """Yield everything in the log, in its order, without keeping it."""
+        if self._kept is not None:
+            yield from self._kept
+            return
+        with self._log() as log:
+            yield from log.entries(to=self._length)
+
+    def steps(self) -> Iterator[tuple[ReportEntry, AgentState]]:
+        """Yield every report with its agent as it was then, in the order of the log."""
+        state = RunState(self._begun)
+        for entry in self.stream():
+            state.follow(entry)
+            if isinstance(entry, ReportEntry):
+                yield entry, state.agents[entry.agent]
+
+    @contextmanager
+    def _log(self) -> Iterator[Log]:
+        log = Log.open(self.directory)
+        try:
+            yield log
+        finally:
+            log.close()
+
+    def _newest(self, kind: type[_Kind], name: str) -> Iterator[_Kind]:
+        """Yield the entries of a kind, the newest first."""
+        if self._kept is not None:
+            yield from (entry for entry in reversed(self._kept) if isinstance(entry, kind))
+            return
+        with self._log() as log:
+            yield from (entry for entry in log.of_kind(name, self._length) if isinstance(entry, kind))
+
+    @cached_property
     def _population(self) -> Population:
-        return self._begun.population(events(self._begun, self.entries))
+        return self._begun.population(events(self._begun, self.stream()))
 
     @cached_property
     def history(self) -> History:
@@ -103,15 +150,41 @@ class Run:
         """
         columns = self.history.columns()
         reported = [entry.metrics for entry in self.reports]
-        known = {self.settings.metric, "score_error"}
-        for name in dict.fromkeys(name for metrics in reported for name in metrics if name not in known):
-            columns[f"metrics.{name}" if name in columns else name] = [m.get(name, math.nan) for m in reported]
+        for name, metric in self._metrics(columns).items():
+            columns[name] = [metrics.get(metric, math.nan) for metrics in reported]
         return columns
+
+    def rows(self) -> tuple[list[str], Iterator[list[Any]]]:
+        """Return the names of `columns` and its rows, one after another: a long run needs no memory for them."""
+        space = self.settings.space
+        errors = any(isinstance(entry, ReportEntry) and entry.score_error is not None for entry in self.stream())
+        given = ["agent", "interval", "score", *(["score_error"] if errors else []), "improvement", "donor"]
+        names = [*given, *(f"hparams.{name}" if name in given else name for name in space.params)]
+        metrics = self._metrics(names)
+
+        def rows() -> Iterator[list[Any]]:
+            for entry, agent in self.steps():
+                donor = -1 if agent.fresh else agent.agent if agent.copied is None else agent.copied
+                error = [math.nan if entry.score_error is None else entry.score_error] if errors else []
+                change = math.nan if agent.change is None else agent.change
+                flat = space.flat(agent.hparams)
+                told = [entry.metrics.get(metric, math.nan) for metric in metrics.values()]
+                reported = [entry.agent, entry.interval, entry.score, *error, change, donor]
+                yield [*reported, *(flat[name] for name in space.params), *told]
+
+        return [*names, *metrics], rows()
+
+    def _metrics(self, columns: Collection[str]) -> dict[str, str]:
+        """Return the further metrics that any step returned, by the name of their column."""
+        known = {self.settings.metric, "score_error"}
+        reports = (entry for entry in self.stream() if isinstance(entry, ReportEntry))
+        names = dict.fromkeys(name for entry in reports for name in entry.metrics if name not in known)
+        return {f"metrics.{name}" if name in columns else name: name for name in names}
 
     @property
     def finished(self) -> bool:
         """Whether all intervals are trained."""
-        return self._population.finished
+        return self._state.finished
 
     @property
     def active(self) -> bool:
@@ -123,15 +196,16 @@ class Run:
         """Every report as it was logged, in the order of the rows of `history`."""
         return tuple(entry for entry in self.entries if isinstance(entry, ReportEntry))
 
-    @property
+    @cached_property
     def failures(self) -> tuple[FailureEntry, ...]:
         """Every failed attempt, with its traceback."""
-        return tuple(entry for entry in self.entries if isinstance(entry, FailureEntry))
+        return tuple(self._newest(FailureEntry, "failure"))[::-1]
 
-    @property
+    @cached_property
     def notes(self) -> Mapping[str, Any]:
         """What the strategy noted at its latest decision."""
-        return self._population.notes
+        latest = next(self._newest(DecisionEntry, "decision"), None)
+        return {} if latest is None else latest.decision.notes
 
     @property
     def beliefs(self) -> Beliefs | None:
@@ -145,8 +219,11 @@ class Run:
 
     @cached_property
     def explanation(self) -> Explanation | None:
-        """Where the agents stand as the strategy sees it, in the user's scores; None for one that tells nothing."""
-        tell = getattr(self.settings.strategy, "explain", None)
+        """Where the agents stand as the strategy sees it, in the user's scores.
+
+        None for a strategy that tells nothing, and in a run of more than 50,000 reports: it takes a look at them all.
+        """
+        tell = getattr(self.settings.strategy, "explain", None) if self._state.reports <= EXPLAINED else None
         told: Explanation | None = None if tell is None else tell(self._population.view())
         return told.negated() if told is not None and self.settings.mode == "min" else told
 
@@ -210,17 +287,15 @@ class Run:
 
     def status(self) -> dict[str, Any]:
         """Return where the run stands, as plain JSON."""
-        history = self.history
-        last: dict[int, int] = {int(agent): row for row, agent in enumerate(history.agent)}
-        best = history.best()
+        at, best = self._state, self._state.best
         state = "finished" if self.finished else "running" if self.active else "stopped"
         model, explanation = self.beliefs, self.explanation
         return {
             "run": str(self.directory),
             "state": state,
-            "reports": len(history),
+            "reports": at.reports,
             "budget": self.settings.size * self.settings.intervals,
-            "failures": len(self.failures),
+            "failures": at.failures,
             "metric": self.settings.metric,
             "best": None
             if best is None
@@ -229,32 +304,27 @@ class Run:
                 "interval": best.interval,
                 "score": best.score,
                 "score_error": best.score_error,
-                "hparams": best.hparams,
+                "hparams": _plain(best.hparams),
             },
             "config": dict(self.settings.config),
-            "notes": [entry.message for entry in self.entries if isinstance(entry, NoteEntry)][-_NOTES:],
+            "notes": [entry.message for entry in islice(self._newest(NoteEntry, "note"), _NOTES)][::-1],
             "model": None if model is None else _plain(asdict(model)),
             "explanation": None if explanation is None else _plain(asdict(explanation)),
-            "agents": [self._agent(agent, last.get(agent), state) for agent in range(self.settings.size)],
+            "agents": [self._agent(agent, state) for agent in at.agents],
         }
 
-    def _agent(self, agent: int, row: int | None, run: str) -> dict[str, Any]:
-        """Return where an agent stands: row is its latest report's, run the state of the whole."""
-        history, job = self.history, self._population.training.get(agent)
-        interval = 0 if row is None else int(history.interval[row])
-        if job is not None:
+    def _agent(self, agent: AgentState, run: str) -> dict[str, Any]:
+        """Return where an agent stands, given the state of the whole run."""
+        if agent.state in ("training", "again"):
             state = "training" if run == "running" else "stopped"
         else:
-            state = "done" if self.finished or interval >= self.settings.intervals else "waiting"
-        hparams = job.hparams if job is not None else None if row is None else history.hparams(row)
-        score = None if row is None else _finite(float(history.score[row]))
-        error = None if row is None else _finite(float(history.score_error[row]))
+            state = "done" if self.finished or agent.reported >= self.settings.intervals else "waiting"
         return {
-            "agent": agent,
-            "interval": interval,
-            "score": score,
-            "score_error": error,
-            "hparams": _plain(hparams),
+            "agent": agent.agent,
+            "interval": agent.reported,
+            "score": None if agent.score is None else _finite(agent.score),
+            "score_error": agent.score_error,
+            "hparams": _plain(agent.hparams or None),
             "state": state,
         }
 

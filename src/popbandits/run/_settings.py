@@ -71,7 +71,8 @@ class Settings:
     def population(self, events: Iterable[Event] = ()) -> Population:
         """Return the population that lived through these events; without any, one that has not started."""
         options = {name: getattr(self, name) for name in ("size", "intervals", "seed", "sync", "initial")}
-        return Population.restore(self.space, self.strategy, events, **options)
+        # The events are in the log: a second copy would make a long run large.
+        return Population.restore(self.space, self.strategy, events, keep_events=False, **options)
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as plain JSON."""

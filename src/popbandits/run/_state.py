@@ -21,9 +21,11 @@ class AgentState:
     Args:
         agent: its id.
         interval: the last one it reported or failed in.
+        reported: the last one it reported; 0 before the first.
         score, score_error: of its last report.
         score_before, change: the score its weights began that interval with, and what the report added to it.
         hparams, copied: what it trains or last trained with, and whose weights it took over for that; None for its own.
+        fresh: whether it began that with fresh weights.
         attempts: how often its present interval has failed.
         details: of its last report.
         checkpoint: the weights of its last report.
@@ -32,12 +34,14 @@ class AgentState:
 
     agent: int
     interval: int = 0
+    reported: int = 0
     score: float | None = None
     score_error: float | None = None
     score_before: float | None = None
     change: float | None = None
     hparams: Hparams = field(default_factory=dict)
     copied: int | None = None
+    fresh: bool = True
     attempts: int = 0
     details: Details | None = None
     checkpoint: str | None = None
@@ -61,6 +65,9 @@ class RunState:
         self.failures = 0
         self.best: AgentState | None = None
         """As it was when it reported the best score."""
+        self.started = False
+        self.due: set[int] = set()
+        """The agents that have reported and wait for a decision."""
         for entry in entries:
             self.follow(entry)
 
@@ -77,7 +84,20 @@ class RunState:
         elif isinstance(entry, ReportEntry):
             self._reported(entry)
         elif isinstance(entry, ExtensionEntry):
+            training = self.training
+            least = self.settings.intervals if training else 1  # as the population has it
+            self.due |= {agent.agent for agent in self.agents if agent.reported >= least} - training
             self.settings = replace(self.settings, intervals=entry.intervals)
+
+    @property
+    def training(self) -> set[int]:
+        """The agents that train now, or again after a failure."""
+        return {agent.agent for agent in self.agents if agent.state in ("training", "again")}
+
+    @property
+    def finished(self) -> bool:
+        """Whether no agent will train again."""
+        return self.started and not self.due and not self.training
 
     @property
     def loading(self) -> set[str]:
@@ -85,6 +105,8 @@ class RunState:
         return {name for name in self.loads.values() if name is not None}
 
     def _decided(self, entry: DecisionEntry) -> None:
+        self.started = True
+        self.due = set() if self.settings.sync else set(sorted(self.due)[1:])
         for action in entry.decision:
             agent = self.agents[action.agent]
             agent.attempts = 0
@@ -96,11 +118,14 @@ class RunState:
             agent.state, agent.hparams = "training", action.hparams
             agent.score_before = None if source is None else self.agents[source].score
             agent.copied = source if source != agent.agent else None
+            agent.fresh = source is None
 
     def _reported(self, entry: ReportEntry) -> None:
         agent = self.agents[entry.agent]
         self.reports += 1
-        agent.interval, agent.state, agent.details = entry.interval, "waiting", entry.details
+        agent.interval, agent.reported, agent.details = entry.interval, entry.interval, entry.details
+        agent.state = "waiting"
+        self.due.add(entry.agent)
         agent.change = None if agent.score_before is None else entry.score - agent.score_before
         agent.score, agent.score_error, agent.checkpoint = entry.score, entry.score_error, entry.checkpoint
         if math.isfinite(entry.score) and (self.best is None or self._place(agent) > self._place(self.best)):
@@ -121,12 +146,6 @@ def events(settings: Settings, entries: Iterable[Entry]) -> Iterator[Event]:
             yield entry.decision
         elif isinstance(entry, ExtensionEntry):
             yield Extension(entry.intervals)
-
-
-def extended(settings: Settings, entries: Iterable[Entry]) -> Settings:
-    """Return the settings of a run as they are by now: it may have been made longer since it was begun."""
-    longer = [entry.intervals for entry in entries if isinstance(entry, ExtensionEntry)]
-    return replace(settings, intervals=longer[-1]) if longer else settings
 
 
 def trained_together(entries: Iterable[Entry]) -> bool | None:

@@ -2,8 +2,8 @@
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TextIO
 
 from popbandits._types import Hparams
 from popbandits.space import Space
@@ -19,11 +19,16 @@ def as_csv(columns: Mapping[str, Sequence[Any]]) -> str:
         "name,n\n'=1+1,1\nb,-2.5\n"
     """
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([_cell(name) for name in columns])
-    for row in zip(*columns.values(), strict=True):
-        writer.writerow([_cell(value) for value in row])
+    write_csv(out, columns, zip(*columns.values(), strict=True))
     return out.getvalue()
+
+
+def write_csv(out: TextIO, names: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
+    """Write rows as CSV, one after another, as `as_csv` does it with columns."""
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([_cell(name) for name in names])
+    for row in rows:
+        writer.writerow([_cell(value) for value in row])
 
 
 def schedule_as_csv(space: Space, schedule: Sequence[Hparams]) -> str:
