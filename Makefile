@@ -30,7 +30,7 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "popbandits needs Python 3.11 or newer, but $(PYTHON) is $$($(PYTHON) --version)"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || \
-		{ echo "could not make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+		{ rm -rf $(VENV); echo "could not make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 
 $(VENV)/.demo: pyproject.toml constraints/all.txt | $(BIN)/python
 	@tools/install $(VENV) demo envpool

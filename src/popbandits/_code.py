@@ -7,6 +7,7 @@ import ast
 import importlib
 import importlib.util
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from popbandits._errors import PopbanditsError
 
 _BY_FILE = "_popbandits_"  # how modules are named that were imported from a file
-_importing: list[Path] = []
+_importing: list[str] = []
 
 
 class ImportedEnough(BaseException):
@@ -52,6 +53,13 @@ def _findable(module: str, name: str, error: type[PopbanditsError]) -> str:
     """Return how another process imports a module: by name, or by file for the program itself."""
     if module != "__main__" and not module.startswith(_BY_FILE):
         return module
+    spec = getattr(sys.modules[module], "__spec__", None)
+    if (
+        module == "__main__"
+        and spec is not None
+        and not _only_in_the_program(Path(spec.origin), name.partition(".")[0])
+    ):
+        return str(spec.name)  # python -m package.module: its imports may be relative, so a file would not do
     file = getattr(sys.modules[module], "__file__", None)
     if file is None or not Path(file).exists():
         raise error(f"a worker cannot import {name!r} from a shell or notebook; put it into a file")
@@ -108,38 +116,59 @@ def imported(module: str, error: type[PopbanditsError]) -> ModuleType:
     Raises:
         error: when it is not there, or raises.
     """
+    main = sys.modules.get("__main__")
     if not module.endswith(".py"):
+        spec = getattr(main, "__spec__", None)
+        if main is not None and spec is not None and spec.name == module:
+            return main
+        if module in sys.modules:
+            return sys.modules[module]
         try:
-            return importlib.import_module(module)
+            spec = importlib.util.find_spec(module)
         except ModuleNotFoundError as missing:
             raise error(f"there is no module {missing.name!r} to import {module} with") from None
         except PopbanditsError:
             raise  # says what to do
         except Exception as raised:
             raise error(f"importing {module} failed: {type(raised).__name__}: {raised}") from raised
+        if spec is None:
+            raise error(f"there is no module {module!r} to import {module} with")
+        return _executed(module, spec, error)
     path = Path(module)
     if not path.is_file():
         raise error(f"there is no file {module}")
-    main = sys.modules.get("__main__")
     if main is not None and getattr(main, "__file__", None) and Path(str(main.__file__)).resolve() == path.resolve():
         return main
     name = f"{_BY_FILE}{path.stem}"
     if name in sys.modules and Path(str(sys.modules[name].__file__)) == path:
         return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    loaded = importlib.util.module_from_spec(spec)
-    sys.modules[name] = loaded
     sys.path.insert(0, str(path.parent))
-    _importing.append(path)
+    return _executed(module, importlib.util.spec_from_file_location(name, path), error)
+
+
+def _executed(module: str, spec: ModuleSpec | None, error: type[PopbanditsError]) -> ModuleType:
+    """Import what a specification says. A program that starts a run of its own is imported as far as that line."""
+    assert spec is not None
+    if spec.loader is None:  # a package without a file
+        return importlib.import_module(module)
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = loaded
+    _importing.append(module)
     try:
         spec.loader.exec_module(loaded)
     except ImportedEnough:
         pass
+    except ModuleNotFoundError as missing:
+        del sys.modules[spec.name]
+        raise error(f"there is no module {missing.name!r} to import {module} with") from None
     except (Exception, SystemExit) as raised:
-        del sys.modules[name]
+        del sys.modules[spec.name]
+        if isinstance(raised, PopbanditsError):
+            raise  # says what to do
         raise error(f"importing {module} failed: {type(raised).__name__}: {raised}") from raised
     finally:
         _importing.pop()
+    package, _, child = spec.name.rpartition(".")
+    if package:
+        setattr(sys.modules[package], child, loaded)
     return loaded

@@ -15,7 +15,7 @@ from tests import models
 from tests.faults._control import ROOT, sound, told
 
 REPORTS = 100_000 if os.environ.get("POPBANDITS_ALL_FAULTS") else 4_400
-# What a report may cost in memory: the history keeps a row of numbers for it, in columns that double when they are full.
+# What a report may cost in memory: the history keeps a row of numbers, in columns that double when they are full.
 BYTES, CACHE = 300, 4_000_000  # and SQLite keeps some pages
 SOAK = """
 import os, sys, popbandits as pb

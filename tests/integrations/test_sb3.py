@@ -198,7 +198,8 @@ def test_the_statistics_of_a_normalising_wrapper_travel_with_a_copy(tmp_path: Pa
         return PPO("MlpPolicy", VecNormalize(make_vec_env("CartPole-v1", 2, seed=seed)), n_steps=32, seed=seed)
 
     donor, copy = (sb3.trainable(make, steps=64)(seed) for seed in (0, 1))
-    donor.step({"learning_rate": 1e-3})
+    donor.step({"learning_rate": 1e-3, "gamma": 0.9})
+    assert donor.model.get_vec_normalize_env().gamma == 0.9, "rewards are scaled by what they are discounted with"
     donor.save(tmp_path)
     copy.load(tmp_path)
     theirs, ours = donor.model.get_vec_normalize_env(), copy.model.get_vec_normalize_env()
@@ -206,6 +207,22 @@ def test_the_statistics_of_a_normalising_wrapper_travel_with_a_copy(tmp_path: Pa
     assert ours.obs_rms.count == theirs.obs_rms.count
     assert (ours.obs_rms.mean == theirs.obs_rms.mean).all()
     assert ours.ret_rms.var == theirs.ret_rms.var
+
+
+def test_environments_that_tell_no_returns_are_refused() -> None:
+    import gymnasium
+    from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
+
+    def bare(seed: int) -> Any:
+        return PPO("MlpPolicy", DummyVecEnv([lambda: gymnasium.make("CartPole-v1")]), n_steps=32, seed=seed)
+
+    def watched(seed: int) -> Any:
+        return PPO("MlpPolicy", VecMonitor(DummyVecEnv([lambda: gymnasium.make("CartPole-v1")])), n_steps=32, seed=seed)
+
+    with pytest.raises(pb.TrainableError, match="tell no returns, so there is no score: wrap each in"):
+        sb3.trainable(bare, steps=64)(0)
+    assert np.isfinite(sb3.trainable(watched, steps=200)(0).step({"learning_rate": 1e-3})["score"])
+    assert sb3.trainable(bare, steps=64, score=lambda _: 1.0)(0).step({"learning_rate": 1e-3}) == 1.0
 
 
 @pytest.mark.parametrize("name", ["TQC", "QRDQN", "TRPO", "MaskablePPO", "RecurrentPPO"])
@@ -231,5 +248,6 @@ def test_algorithms_of_sb3_contrib_are_saved_and_loaded(tmp_path: Path, name: st
     copy.load(tmp_path)
     for theirs, ours in zip(donor.model.policy.parameters(), copy.model.policy.parameters(), strict=True):
         assert (theirs == ours).all()
-    copy.step({"learning_rate": 1e-4, "gamma": 0.9})
-    assert copy.hparams_in_effect() == {"learning_rate": 1e-4, "gamma": 0.9}
+    changed = {"learning_rate": 1e-4, "gamma": 0.9} | ({"n_steps": 48} if "n_steps" in options else {})
+    copy.step(changed)
+    assert copy.hparams_in_effect() == changed

@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import popbandits as pb
@@ -212,12 +213,21 @@ def test_all_agents_start_from_the_weights_given(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("checkpoint", "said"),
-    [("", "there is no checkpoint to start from at ''"), (".", "copied into itself"), (5, "the path of a folder")],
+    [
+        ("", "there is no checkpoint to start from at ''"),
+        (".", "copied into itself"),
+        (5, "the path of a folder"),
+        ("empty", "is an empty folder"),
+        ("earlier", "earlier is a run; start from one of its checkpoints"),
+    ],
 )
 def test_a_checkpoint_that_cannot_be_one_is_refused_before_a_folder_exists(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkpoint: Any, said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    if checkpoint == "earlier":
+        tuned(Configured, tmp_path / "earlier")
     with pytest.raises(pb.PopbanditsError, match=said):
         tuned(Configured, tmp_path / "run", checkpoint=checkpoint)
     assert not (tmp_path / "run").exists()
@@ -292,3 +302,50 @@ def test_what_workers_leave_in_their_temporary_folder_goes_with_them(tmp_path: P
     run = tuned(Litters, tmp_path / "run")
     assert set(run.columns()["place"]) == {1.0}
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+MODULE = """
+from . import data
+import popbandits as pb
+
+
+class Model:
+    def __init__(self, seed):
+        self.w = data.FIRST
+
+    def step(self, hparams):
+        self.w -= hparams["lr"] * self.w
+        return -self.w
+
+    def save(self, path):
+        (path / "w").write_text(repr(self.w))
+
+    def load(self, path):
+        self.w = float((path / "w").read_text())
+
+
+run = pb.tune(Model, {"lr": (0.0, 1.0)}, population=2, intervals=2, executor=pb.Processes(2), progress=False)
+print(run.finished, run.settings.target)
+"""
+
+
+def test_a_program_started_as_a_module_is_imported_as_one(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "data.py").write_text("FIRST = 1.0\n")
+    (package / "train.py").write_text(MODULE)
+    command = [sys.executable, "-m", "package.train"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert done.stdout == "True package.train:Model\n", done.stderr
+
+
+def test_code_that_holds_much_data_reaches_the_workers(tmp_path: Path) -> None:
+    held = np.ones(4_000_000)  # 32 MB: it once took minutes
+
+    class Holding(Configured):
+        def step(self, hparams: Any) -> Any:
+            return {"score": held.sum()}
+
+    run = tuned(Holding, tmp_path / "run", executor=pb.Processes(1))
+    assert run.best.score == 4_000_000

@@ -21,7 +21,8 @@ class Device(models.Model):
         return {"score": 0.0, "gpu": float(seen.pop()), "shared": float(shared), "pid": float(os.getpid())}
 
 
-def test_each_worker_sees_a_gpu_of_its_own(tmp_path: Path) -> None:
+def test_each_worker_sees_a_gpu_of_its_own(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,4,5")
     run = tuned(Device, tmp_path / "run", population=4, executor=pb.Processes(gpus=[3, "5"]))
     columns = run.columns()
     of_worker = dict(zip(columns["pid"], columns["gpu"], strict=True))
@@ -42,6 +43,7 @@ def test_more_workers_than_gpus_share_them_evenly(tmp_path: Path) -> None:
     ("visible", "gpus", "said"),
     [
         ("", 1, "this process may use none"),
+        ("", [0, 1], "GPU 0 was asked for, but this process may use none"),
         ("0,1", 3, "this process may use 2: 0, 1"),
         ("0,1", [], "lists each GPU once"),
         ("0,1", [1, 1], "lists each GPU once"),
@@ -63,4 +65,4 @@ def test_auto_takes_what_there_is(monkeypatch: Any, tmp_path: Path) -> None:
     run = tuned(Device, tmp_path / "run", population=2, executor=pb.Processes(gpus="auto"))
     assert set(run.columns()["gpu"]) == {2.0}
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert pb.Processes(gpus="auto").told() is None, "none: training goes on without"
+    assert pb.Processes(gpus="auto").told() == "no GPU was found, so workers train without"

@@ -118,7 +118,9 @@ def test_history_as_csv_and_json_says_what_the_columns_say(tmp_path: Path) -> No
     names, rows = run.rows()
     columns = run.columns()
     assert names == list(columns)
-    assert repr([list(row) for row in rows]) == repr([list(map(_python, row)) for row in zip(*columns.values(), strict=True)])
+    assert repr([list(row) for row in rows]) == repr(
+        [list(map(_python, row)) for row in zip(*columns.values(), strict=True)]
+    )
 
 
 def _python(value: Any) -> Any:

@@ -1,13 +1,19 @@
 import io
+import os
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 import popbandits as pb
-from popbandits.run import RunState, Settings, Target
+from popbandits.run import FailureEntry, RunState, Settings, Target
+from popbandits.view import run_html
 from popbandits.view._lines import Lines
 from popbandits.view._live import Live, table
+from popbandits.view._notebook import NotebookTable
 from tests import models
 
 
@@ -94,3 +100,45 @@ def test_a_run_that_has_not_begun_is_shown_too() -> None:
     out = io.StringIO()
     Console(file=out, width=80).print(table(state, 80, 40))
     assert "0/15 reports" in out.getvalue()
+
+
+def test_the_table_shows_whole_numbers_however_small_they_are() -> None:
+    state = RunState(Settings(Target("m", ("C",)), models.SPACE, pb.PB2(), 1, 5))
+    state.agents[0].score, state.agents[0].change = -1.3241234e-25, -0.00012345
+    out = io.StringIO()
+    Console(file=out, width=80, height=20).print(table(state, 80, 20))
+    assert "-1.324e-25" in out.getvalue()
+    assert "-0.000123" in out.getvalue()
+    assert "…" not in out.getvalue()
+
+
+def test_a_terminal_that_cannot_move_its_cursor_gets_plain_lines(tmp_path: Path) -> None:
+    code = "import popbandits as pb; from tests import models; pb.tune(models.Model, models.SPACE, population=2, "
+    code += f"intervals=2, executor=pb.Inline(), directory={str(tmp_path / 'run')!r})"
+    done = subprocess.run(
+        ["script", "-qec", f"{sys.executable} -c {shlex.quote(code)}", "/dev/null"],
+        env=os.environ | {"TERM": "dumb"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "4/4 reports" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_a_notebook_is_told_of_failures_of_many_agents_and_of_a_run_that_was_stopped(tmp_path: Path) -> None:
+    run = pb.tune(
+        models.Model, models.SPACE, population=20, intervals=2, executor=pb.Inline(), directory=tmp_path / "r"
+    )
+    shown = NotebookTable()
+    shown.on_start(run)
+    shown.on_entry(FailureEntry(3, 2, 1, "exception", "out of <luck>"))
+    source = shown._html(ended=True)
+    assert "and 4 agents more; these lead" in source
+    assert "the last failure: agent 3, interval 2, attempt 1: out of &lt;luck&gt;" in source
+    assert "again" not in source
+    assert "agents 0 1" not in run_html(run), "too many for a legend"
+    small = pb.tune(
+        models.Model, models.SPACE, population=2, intervals=1, executor=pb.Inline(), directory=tmp_path / "s"
+    )
+    assert "<svg" not in run_html(small), "one interval is no curve"

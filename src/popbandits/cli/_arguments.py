@@ -93,6 +93,8 @@ def values_of(option: str, given: list[str] | None) -> dict[str, Any]:
         name, equals, text = one.partition("=")
         if not equals or not name:
             raise OptionError(f"{option} takes name=value, but got {one!r}")
+        if name in values:
+            raise OptionError(f"{option} was given {name!r} twice: {values[name]!r} and {text!r}")
         values[name] = _value(text)
     return values
 
@@ -113,7 +115,7 @@ def _gpus(given: str | None) -> Gpus:
         return cast("Gpus", given)
     if given.isdigit():
         return int(given)
-    parts = [part.strip() for part in given.split(",")]
+    parts = [part.strip() for part in given.removesuffix(",").split(",")]
     return [int(part) if part.removeprefix("-").isdigit() else part for part in parts]
 
 

@@ -167,7 +167,7 @@ def check(
     metric: Annotated[str, typer.Option(help="The score among what step returns.")] = "score",
     config: Annotated[list[str] | None, typer.Option(help="A setting of the trainable's, as name=value.")] = None,
 ) -> None:
-    """Say whether a trainable is sound: trained, saved, loaded, given other hparams.
+    """Test a trainable: train it, save it, load it, change its hparams.
 
     Example: popbandits check my_model.py:Model --space space.toml
     """
@@ -178,7 +178,7 @@ def check(
 
 @showing.command("verify")
 def verify_command(folder: Folder) -> None:
-    """Say whether the promises hold in a run's folder: log, checkpoints, decisions.
+    """Check a run's folder: log, checkpoints and decisions.
 
     Example: popbandits verify runs/my-run
     """

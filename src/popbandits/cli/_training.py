@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from popbandits._errors import RunError
+from popbandits._errors import OptionError, RunError
 from popbandits.cli._arguments import (
     executor_for_more,
     executor_of,
@@ -35,7 +35,9 @@ Where = Annotated[str, typer.Option(help="Where agents are trained: processes, i
 Again = Annotated[
     str | None, typer.Option(help="Where agents are trained: vectorised for a run that was, else processes by default.")
 ]
-Graphics = Annotated[str | None, typer.Option("--gpus", help="GPUs to share out: a number, auto, or ids as 0,1.")]
+Graphics = Annotated[
+    str | None, typer.Option("--gpus", help="GPUs to share out: how many, auto, or ids as 0,1 (one as 2,).")
+]
 Deadline = Annotated[float | None, typer.Option(help="Seconds an interval may take before it is tried again.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but the result.")]
 
@@ -43,8 +45,8 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but the
 @training.command()
 def run(
     target: Annotated[str, typer.Argument(help="module:Class, file.py:Class, or a built-in name.", show_default=False)],
-    intervals: Annotated[int, typer.Option(min=1, help="Intervals of an agent.")] = 20,
-    population: Annotated[int, typer.Option(min=1, help="Agents.")] = 4,
+    intervals: Annotated[int, typer.Option(min=1, help="Intervals that each agent trains.")] = 20,
+    population: Annotated[int, typer.Option(min=1, help="Number of agents.")] = 4,
     space: Annotated[Path | None, typer.Option(help="The space, as TOML or JSON; else the trainable's own.")] = None,
     strategy: Annotated[
         str, typer.Option(help="pb2, pb2-paper, pbt, uniform, random, asha, bayes, or your own as module:Class.")
@@ -53,7 +55,7 @@ def run(
     constant: Annotated[list[str] | None, typer.Option("--set", help="Keep a hyperparameter at name=value.")] = None,
     metric: Annotated[str, typer.Option(help="The score among what step returns.")] = "score",
     mode: Annotated[str, typer.Option(help="max or min.")] = "max",
-    seed: Annotated[int, typer.Option(min=0, help="Of every random choice.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random choices.")] = 0,
     sync: Annotated[bool, typer.Option("--sync/--async", help="Whether agents wait for one another.")] = True,
     config: Annotated[list[str] | None, typer.Option(help="A setting of the trainable's, as name=value.")] = None,
     initial: Annotated[list[str] | None, typer.Option(help="Hparams of one of the first agents, as JSON.")] = None,
@@ -72,6 +74,8 @@ def run(
     """
     found = target_of(target)
     own = values_of("--config", config)
+    if "seed" in own:
+        raise OptionError("--config cannot set 'seed': every agent is made with a seed of its own; give --seed")
     found.load(own)
     settings = Settings(
         found,
@@ -103,13 +107,15 @@ def resume_command(
     deadline: Deadline = None,
     quiet: Quiet = False,
 ) -> None:
-    """Go on with a run that was interrupted, as if it had never been; or make a run longer.
+    """Continue a run that was interrupted, or make a run longer.
 
     Example: popbandits resume runs/my-run --intervals 40
     """
     before = load(folder)
     if before.finished and intervals in (None, before.settings.intervals):
         print(f"{folder} had ended already:")
+        _show(before)
+        return
     moved = None if target is None else target_of(target)
     where = executor_for_more(executor, workers, deadline, gpus)
 
@@ -148,6 +154,7 @@ def replay_command(
     folder: Folder,
     seeds: Annotated[int, typer.Option(min=1, help="Models to train.")] = 4,
     agent: Annotated[str, typer.Option(help="Whose schedule: an agent's id, or best.")] = "best",
+    target: Annotated[str | None, typer.Option(help="The trainable, when it is no longer where it was.")] = None,
     executor: Again = None,
     workers: Workers = None,
     directory: Annotated[Path | None, typer.Option("--dir", help="The folder of the new run.")] = None,
@@ -165,6 +172,7 @@ def replay_command(
             learned,
             seeds=seeds,
             agent=whose,
+            trainable=None if target is None else target_of(target),
             executor=where,
             directory=directory,
             callbacks=callbacks,

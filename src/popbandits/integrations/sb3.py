@@ -22,7 +22,9 @@ from popbandits.integrations._adapters import check_count, made_of
 try:
     import torch
     from stable_baselines3.common.callbacks import BaseCallback
+    from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.utils import FloatSchedule
+    from stable_baselines3.common.vec_env import VecMonitor, is_vecenv_wrapped
 except ModuleNotFoundError as error:
     raise OptionError("popbandits.integrations.sb3 needs Stable-Baselines3; pip install 'popbandits[sb3]'") from error
 
@@ -82,9 +84,21 @@ class _Returns(BaseCallback):  # type: ignore[misc]
         return metrics | {"steps": float(self.model.num_timesteps), "episodes": float(len(self.returns))}
 
 
+def _check_monitored(model: Any) -> None:
+    """Refuse environments that tell no returns: every score would be nan."""
+    env = model.get_env()
+    if env is not None and not is_vecenv_wrapped(env, VecMonitor) and not all(env.env_is_wrapped(Monitor)):
+        raise TrainableError(
+            "the model's environments tell no returns, so there is no score: wrap each in "
+            "stable_baselines3.common.monitor.Monitor or all in VecMonitor, or give sb3.trainable a score="
+        )
+
+
 class _Agent:
     def __init__(self, model: Any, steps: int, score: Callable[[Any], Any] | None) -> None:
         self.model, self._steps, self._score = model, steps, score
+        if score is None:
+            _check_monitored(model)
         self._asked: tuple[str, ...] = ()
 
     def step(self, hparams: Hparams) -> Any:
@@ -191,15 +205,23 @@ def _set(model: Any, name: str, value: Any) -> None:
         model.ent_coef, model.ent_coef_tensor = value, torch.tensor(float(value), device=model.device)
     elif name == "n_steps" and buffer is not None:
         model.n_steps = buffer.buffer_size = value
+        if hasattr(buffer, "hidden_state_shape"):  # a recurrent model's states have a row for each step
+            buffer.hidden_state_shape = (value, *buffer.hidden_state_shape[1:])
         buffer.reset()
     elif name == "ent_coef" and hasattr(model, name):
         model.ent_coef = value
     elif name in _PLAIN and hasattr(model, name):
-        for part in (model, *_buffers(model)):
-            if hasattr(part, name):
+        for part in (model, *_buffers(model), model.get_vec_normalize_env()):
+            if hasattr(part, name):  # the wrapper that scales rewards discounts them, too
                 setattr(part, name, value)
     else:
-        special = ("learning_rate", "clip_range", "clip_range_vf", "ent_coef", "n_steps")
+        special = (
+            "learning_rate",
+            "clip_range",
+            "clip_range_vf",
+            "ent_coef",
+            *(() if buffer is None else ("n_steps",)),
+        )
         known = [known for known in (*special, *_PLAIN) if hasattr(model, known)]
         raise TrainableError(
             f"{type(model).__name__} has no hyperparameter {name!r} that can change in training; it has "

@@ -10,14 +10,15 @@ from popbandits._errors import OptionError
 Gpus: TypeAlias = int | Literal["auto"] | Sequence[int | str] | None
 """How many GPUs to use, "auto" for all there are, or which by their ids; None leaves them alone."""
 
+_WSL = Path("/dev/dxg")  # Windows' GPUs, which cannot be counted from here
 _VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")  # NVIDIA's, which PyTorch and JAX read; and ROCm's
 
 
 def chosen(gpus: Gpus) -> tuple[str, ...] | None:
     """Return the ids of the GPUs to use; None when they are left alone.
 
-    A number in a list must be that of a GPU that this process may use, if it may use any. A text is taken at its word,
-    so that any id that the driver knows (a UUID, a part of a GPU) can be given.
+    A number in a list must be that of a GPU that this process may use. A text is taken at its word, so that any id that
+    the driver knows (a UUID, a part of a GPU) can be given.
 
     Raises:
         OptionError: for more GPUs than there are, none, or the same one twice.
@@ -35,7 +36,7 @@ def chosen(gpus: Gpus) -> tuple[str, ...] | None:
             raise OptionError(f"gpus={gpus} were asked for, but this process may use {found}")
         return there[:gpus]
     ids = tuple(_id(gpu) for gpu in gpus)
-    absent = [str(gpu) for gpu in gpus if isinstance(gpu, int) and there and str(gpu) not in there]
+    absent = [str(gpu) for gpu in gpus if isinstance(gpu, int) and str(gpu) not in there and not _WSL.exists()]
     if absent:
         raise OptionError(f"GPU {absent[0]} was asked for, but this process may use {found}")
     if not ids or len(set(ids)) < len(ids):

@@ -69,7 +69,9 @@ class Processes:
     def told(self) -> str | None:
         """Return what people should know of where a run is trained; None when it is as always."""
         gpus = chosen(self.gpus)
-        return None if gpus is None else f"workers share the GPUs {', '.join(gpus)}"
+        if gpus is None:
+            return "no GPU was found, so workers train without" if self.gpus == "auto" else None
+        return f"workers share the GPUs {', '.join(gpus)}"
 
 
 _GARBLED = (

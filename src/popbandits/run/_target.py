@@ -111,8 +111,8 @@ class Target:
     def _imported(self) -> Factory:
         if not self.module:
             raise TrainableError(
-                f"{self} was written in a notebook, a shell or a function, and such code is not kept with a run; "
-                "give it again with trainable=…"
+                f"{self} cannot be imported: it was written in a notebook, a shell or a function, or made by a call. "
+                "Such code is not kept with a run; give it again with trainable=… (--target)"
             )
         parts = []
         for name in self.names:

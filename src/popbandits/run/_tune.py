@@ -154,6 +154,13 @@ def _weights_at(checkpoint: str | Path) -> Path:
     path = Path(checkpoint)
     if not str(checkpoint) or not (path.is_dir() or is_part(path)):
         raise RunError(f"there is no checkpoint to start from at {str(checkpoint)!r}")
+    if (path / FILE).exists():
+        raise RunError(
+            f"{path} is a run; start from one of its checkpoints, such as run.best.checkpoint, "
+            f"a folder in {path / CHECKPOINTS}"
+        )
+    if path.is_dir() and not any(path.iterdir()):
+        raise RunError(f"the checkpoint to start from, {path}, is an empty folder")
     return path
 
 

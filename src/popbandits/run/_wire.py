@@ -16,6 +16,7 @@ from popbandits.run._executor import Done, Failed, Outcome, Task
 _HEAD = struct.Struct(">4sI")
 _MARK = b"pbm1"
 _CHUNK = 1 << 16  # bytes read at once
+_PART = 1 << 20  # bytes of a long message read at once
 _MOST = 1 << 30  # bytes of a message
 
 
@@ -85,13 +86,13 @@ class Inbox:
 
 
 def _read(descriptor: int, size: int) -> bytes | None:
-    data = b""
+    data = bytearray()  # a message may hold a data set, and bytes would be copied with every part that arrives
     while len(data) < size:
-        part = os.read(descriptor, size - len(data))
+        part = os.read(descriptor, min(_PART, size - len(data)))
         if not part:
             return None
         data += part
-    return data
+    return bytes(data)
 
 
 def pack_outcome(outcome: Outcome) -> dict[str, Any]:

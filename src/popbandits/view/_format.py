@@ -3,15 +3,25 @@
 from collections.abc import Mapping
 from typing import Any
 
+_ROOM = 10  # characters of a number
 
-def number(value: float | None) -> str:
-    """Return a number in at most nine characters; a dash for none.
+
+def number(value: float | None, digits: int = 4, sign: str = "") -> str:
+    """Return a number in at most ten characters; a dash for none.
+
+    Args:
+        value: the number.
+        digits: how many of it are shown, if they fit.
+        sign: "+" to show that of a positive number, too.
 
     Examples:
-        >>> number(0.000123456), number(12345.678), number(None)
-        ('0.0001235', '1.235e+04', '-')
+        >>> number(0.000123456), number(-1.23456e-100), number(None)
+        ('0.0001235', '-1.23e-100', '-')
     """
-    return "-" if value is None else f"{value:.4g}"
+    if value is None:
+        return "-"
+    shown = (f"{value:{sign}.{n}g}" for n in range(digits, 0, -1))
+    return next((text for text in shown if len(text) <= _ROOM), f"{value:{sign}.1g}")
 
 
 def with_error(value: float | None, error: float | None) -> str:

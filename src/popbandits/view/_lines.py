@@ -1,9 +1,10 @@
 """Progress of a run as plain lines, and what a line says: for files, pipes, and wherever rich is not installed."""
 
+import math
 import time
 from typing import TextIO
 
-from popbandits.run import Callback, Entry, FailureEntry, ReportEntry, Run, RunState
+from popbandits.run import AgentState, Callback, Entry, FailureEntry, ReportEntry, Run, RunState
 from popbandits.view._format import text, with_error
 
 
@@ -70,6 +71,18 @@ def summary(state: RunState, seconds_left: float | None) -> str:
     if seconds_left is not None and state.reports < budget:
         parts.append(f"{duration(seconds_left)} left")
     return ", ".join(parts)
+
+
+def leading(state: RunState, most: int) -> list[AgentState]:
+    """Return all agents where they are few, else those that lead, the best first."""
+    if len(state.agents) <= most:
+        return state.agents
+
+    def rank(agent: AgentState) -> float:
+        known = agent.score is not None and math.isfinite(agent.score)
+        return -state.settings.inside(agent.score) if known and agent.score is not None else math.inf
+
+    return sorted(state.agents, key=rank)[:most]
 
 
 def failure(entry: FailureEntry) -> str:

@@ -1,6 +1,5 @@
 """Progress of a run as a table in a terminal that changes in place."""
 
-import math
 import time
 
 from rich.console import Console, Group
@@ -12,10 +11,10 @@ from rich.text import Text
 
 from popbandits.run import AgentState, Callback, Entry, FailureEntry, Run, RunState
 from popbandits.view._format import number, pairs, text
-from popbandits.view._lines import Pace, duration, failure, summary
+from popbandits.view._lines import Pace, duration, failure, leading, summary
 
 _MOST_ROWS = 16
-_COLUMNS = {"agent": 5, "interval": 8, "score": 9, "±": 8, "change": 9, "from": 4, "time": 6, "state": 8}
+_COLUMNS = {"agent": 5, "interval": 8, "score": 10, "±": 8, "change": 10, "from": 4, "time": 6, "state": 8}
 """The columns whose width does not change; "±" is the score's standard error, shown when there is one."""
 _NARROW = 100  # below this many columns, hparams need the room of these
 _DISPENSABLE = ("±", "from", "time")
@@ -82,9 +81,7 @@ def table(state: RunState, width: int, height: int, seconds_left: float | None =
     # Rich would cut every column to fit long hparams in; numbers must stay whole, so we cut the hparams.
     left = max(8, width - sum(columns.values()) - 2 * len(columns) - 3)
     grid.add_column("hparams", no_wrap=True)
-    shown = state.agents
-    if len(shown) > most:
-        shown = sorted(shown, key=lambda agent: _rank(state, agent))[:most]
+    shown = leading(state, most)
     for agent in shown:
         row = _row(agent, left)
         grid.add_row(*(row[name] for name in columns), row["hparams"])
@@ -98,12 +95,6 @@ def table(state: RunState, width: int, height: int, seconds_left: float | None =
     return Group(*parts)
 
 
-def _rank(state: RunState, agent: AgentState) -> float:
-    """Return a number by which the best agent is the first, and those without a score are the last."""
-    known = agent.score is not None and math.isfinite(agent.score)
-    return -state.settings.inside(agent.score) if known and agent.score is not None else math.inf
-
-
 def _row(agent: AgentState, room: int) -> dict[str, str]:
     hparams = pairs(agent.hparams)
     if len(hparams) > room:
@@ -113,7 +104,7 @@ def _row(agent: AgentState, room: int) -> dict[str, str]:
         "interval": str(agent.interval),
         "score": number(agent.score),
         "±": "" if agent.score_error is None else f"{agent.score_error:.2g}",
-        "change": "" if agent.change is None else f"{agent.change:+.3g}",
+        "change": "" if agent.change is None else number(agent.change, 3, "+"),
         "from": "" if agent.copied is None else str(agent.copied),
         "time": "" if agent.details is None else duration(sum(agent.details.seconds)),
         "state": agent.state,

@@ -4,7 +4,7 @@ import sys
 
 from popbandits.run import Callback
 from popbandits.view._lines import Lines
-from popbandits.view._notebook import Cell, in_notebook
+from popbandits.view._notebook import NotebookTable, in_notebook
 
 
 def shown() -> list[Callback]:
@@ -14,7 +14,7 @@ def shown() -> list[Callback]:
     the table, is not installed.
     """
     if in_notebook():
-        return [Cell()]
+        return [NotebookTable()]
     if sys.stdout is not None and sys.stdout.isatty():
         try:
             from rich.console import Console
@@ -22,5 +22,6 @@ def shown() -> list[Callback]:
             from popbandits.view._live import Live
         except ModuleNotFoundError:
             return [Lines(sys.stdout)]
-        return [Live(Console())]
+        console = Console()
+        return [Lines(sys.stdout) if console.is_dumb_terminal else Live(console)]
     return [] if sys.stdout is None else [Lines(sys.stdout)]
