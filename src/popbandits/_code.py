@@ -28,8 +28,13 @@ def stop_if_imported() -> None:
         raise ImportedEnough
 
 
-def locate(part: Any, error: type[PopbanditsError]) -> tuple[str, str]:
+def locate(part: Any, error: type[PopbanditsError], who: str = "a worker") -> tuple[str, str]:
     """Return the module (or the file) and the name under which another process finds a class or function.
+
+    Args:
+        part: the class or function.
+        error: to raise.
+        who: is to import it, for people.
 
     Raises:
         error: when it cannot: the code is defined inside a function, or was typed into a shell.
@@ -38,18 +43,18 @@ def locate(part: Any, error: type[PopbanditsError]) -> tuple[str, str]:
     if module is None or name is None:
         raise error(f"only a class or a function can be imported elsewhere, but got {part!r}")
     if "<" in name:
-        raise error(f"a worker cannot import {name!r}: it is defined inside a function; move it to the top of a module")
-    where = _findable(module, name, error)
+        raise error(f"{who} cannot import {name!r}: it is defined inside a function; move it to the top of a module")
+    where = _findable(module, name, error, who)
     if "(" not in name:
         return where, name
     # An adapter has made it, and its own name says how. The one it is bound to in its module is the one to import.
     bound = [key for key, value in vars(sys.modules[module]).items() if value is part]
     if not bound:
-        raise error(f"a worker cannot import {name}; bind it to a name at the top of a module: Agent = {name}")
+        raise error(f"{who} cannot import {name}; bind it to a name at the top of a module: Agent = {name}")
     return where, bound[0]
 
 
-def _findable(module: str, name: str, error: type[PopbanditsError]) -> str:
+def _findable(module: str, name: str, error: type[PopbanditsError], who: str) -> str:
     """Return how another process imports a module: by name, or by file for the program itself."""
     if module != "__main__" and not module.startswith(_BY_FILE):
         return module
@@ -62,9 +67,9 @@ def _findable(module: str, name: str, error: type[PopbanditsError]) -> str:
         return str(spec.name)  # python -m package.module: its imports may be relative, so a file would not do
     file = getattr(sys.modules[module], "__file__", None)
     if file is None or not Path(file).exists():
-        raise error(f"a worker cannot import {name!r} from a shell or notebook; put it into a file")
+        raise error(f"{who} cannot import {name!r} from a shell or notebook; put it into a file")
     if module == "__main__" and _only_in_the_program(Path(file), name.partition(".")[0]):
-        raise error(f'a worker cannot import {name!r}: it is defined below `if __name__ == "__main__"`; move it above')
+        raise error(f'{who} cannot import {name!r}: it is defined below `if __name__ == "__main__"`; move it above')
     return str(Path(file).resolve())
 
 
@@ -108,6 +113,17 @@ def attribute(module: str, name: str, error: type[PopbanditsError]) -> Any:
     for piece in name.split("."):
         part = getattr(part, piece, None)
     return part
+
+
+def in_memory(module: str) -> bool:
+    """Return whether a module or file has been imported by this process, or is the program itself."""
+    main = sys.modules.get("__main__")
+    if not module.endswith(".py"):
+        spec = getattr(main, "__spec__", None)
+        return module in sys.modules or (spec is not None and spec.name == module)
+    path = Path(module)
+    known = (getattr(found, "__file__", None) for found in (main, sys.modules.get(f"{_BY_FILE}{path.stem}")))
+    return any(Path(file).resolve() == path for file in known if file)
 
 
 def imported(module: str, error: type[PopbanditsError]) -> ModuleType:

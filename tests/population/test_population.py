@@ -147,8 +147,8 @@ def test_reports_before_the_start_and_after_the_end_are_out_of_turn() -> None:
         ({"size": 2.5}, "size must be a whole number, but got 2.5"),
         ({"intervals": 0}, "`intervals >= 1`"),
         ({"seed": -1}, "`seed >= 0`"),
-        ({"strategy": pb.PB2}, "instance such as PB2"),
-        ({"strategy": "pb2"}, "instance such as PB2"),
+        ({"strategy": pb.PB2}, "an instance with `start` and `decide`, such as PB2"),
+        ({"strategy": "pb2"}, "an instance with `start` and `decide`, such as PB2"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(options: dict[str, Any], words: str) -> None:

@@ -20,8 +20,8 @@ AGENTS, INTERVALS = 4, 20_000
 COMMAND = "import sys; sys.argv[0] = 'popbandits'; from popbandits.cli import main; main()"
 # Runs a command of ours and prints the most memory that it took, in bytes, as its last line of errors.
 MEASURED = f"""
-import atexit, resource, sys
-most = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+import atexit, re, sys
+most = lambda: 1024 * int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1])
 atexit.register(lambda: print(most(), file=sys.stderr))
 {COMMAND}
 """

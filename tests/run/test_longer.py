@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from tests.run.test_first_hour import Configured, tuned
 
 
 def rows(folder: Path) -> list[Any]:
-    with sqlite3.connect(folder / "run.sqlite") as log:
+    with closing(sqlite3.connect(folder / "run.sqlite")) as log:
         return log.execute("select * from events order by seq").fetchall()
 
 

@@ -1,5 +1,6 @@
 """A strategy of a user's own: trained with, resumed, verified, and refused where it could not be kept."""
 
+import subprocess
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typer.testing import CliRunner
 import popbandits as pb
 from popbandits.cli._app import app
 from popbandits.run import verify
-from popbandits.strategies import Decision, Elsewhere, Stop, View, keep, near, spent, start_at_random
+from popbandits.strategies import Beliefs, Decision, Elsewhere, Stop, View, keep, near, spent, start_at_random
 from tests import models
 from tests.drive import Interrupt
 
@@ -166,3 +167,62 @@ def test_hparams_near_a_donors_are_near_in_every_coordinate_that_has_an_order(sp
         assert (off <= 5 * spread + 0.13).all(), "an Int of four values is rounded by up to an eighth"
         if spread == 0.0:
             assert np.allclose(point, history.points[0])
+
+
+LISTED: Any = []  # names that come back from JSON as they were
+
+
+@dataclass(frozen=True)
+class Telling(Stays):
+    """Says what it believes."""
+
+    def beliefs(self, notes: Any, space: Any, size: int) -> Beliefs:
+        return Beliefs(0.5, {}, 1.0, 0.1, 0.0, None, size, size, 0, ("mine",))
+
+
+def test_what_it_says_is_shown_where_it_is_in_memory_and_nothing_is_imported_elsewhere(tmp_path: Path) -> None:
+    run = tune(tmp_path / "run", Telling(LISTED))
+    assert run.beliefs is not None
+    assert run.beliefs.warnings == ("mine",)
+    code = f"import popbandits as pb, sys; print(pb.load({str(run.directory)!r}).beliefs, 'tests' in sys.modules)"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert told.stdout == "None False\n"
+
+
+@dataclass
+class Changing:
+    """Can be changed while a run goes on."""
+
+    start, decide = Stays.start, Stays.decide
+
+
+class Unready(Stays):
+    start = None  # type: ignore[assignment]  # the very thing that is refused
+
+
+class Vague(Stays):
+    def decide(self, view: View, due: tuple[int, ...]) -> Any:
+        return list(super().decide(view, due))
+
+
+class Noting(Stays):
+    def decide(self, view: View, due: tuple[int, ...]) -> Decision:
+        return replace(super().decide(view, due), notes={"view": view})
+
+
+@pytest.mark.parametrize(
+    ("strategy", "words"),
+    [
+        (Changing(), "Changing is a dataclass that can change; decorate it with"),
+        (Unready(), "an instance with `start` and `decide`"),
+        (Vague(LISTED), r"Vague could not decide: OptionError: a strategy returns a Decision, but Vague returned \["),
+        (
+            Noting(LISTED),
+            "Noting could not decide: OptionError: the notes of a decision are plain JSON, but those of Noting",
+        ),
+    ],
+    ids=["changing", "unready", "vague", "noting"],
+)
+def test_what_a_strategy_must_be_is_said_in_one_sentence(tmp_path: Path, strategy: Any, words: str) -> None:
+    with pytest.raises(pb.PopbanditsError, match=words):
+        tune(tmp_path / "run", strategy)

@@ -1,6 +1,7 @@
 """Population: the state machine that turns reports into actions (ask/tell)."""
 
 import gc
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -61,8 +62,11 @@ class Population:
     ) -> None:
         self.space = as_space(space)
         self.strategy = strategy
-        if not callable(getattr(strategy, "decide", None)) or isinstance(strategy, type):
-            raise OptionError(f"a strategy is an instance such as PB2(), but got {strategy!r}")
+        methods = (getattr(strategy, name, None) for name in ("start", "decide"))
+        if isinstance(strategy, type) or not all(map(callable, methods)):
+            raise OptionError(
+                f"a strategy is an instance with `start` and `decide`, such as PB2(), but got {strategy!r}"
+            )
         self.size = whole("size", size, 1)
         self.intervals = whole("intervals", intervals, 1)
         self.seed = whole("seed", seed, 0)
@@ -89,7 +93,7 @@ class Population:
         """
         if self._started:
             raise OutOfTurnError("a population starts once, but start() was called again")
-        return self._applied(self._with_initial(self.strategy.start(self.view())))
+        return self._decided(self.strategy.start(self.view()))
 
     def tell(self, agent: int, score: Any, *, interval: int | None = None, score_error: Any = None) -> Decision | None:
         """Take the score of an agent's interval and return the decision that it leads to.
@@ -157,8 +161,7 @@ class Population:
         if not self._due or (self.sync and self._training):
             return None
         due = sorted(self._due)
-        decision = self.strategy.decide(self.view(), tuple(due if self.sync else due[:1]))
-        return self._applied(self._with_initial(decision))
+        return self._decided(self.strategy.decide(self.view(), tuple(due if self.sync else due[:1])))
 
     def extend(self, intervals: int) -> None:
         """Let each agent train more intervals: also those that have trained all they had. No decision is made yet.
@@ -261,6 +264,17 @@ class Population:
         self._reports[report.agent] += 1
         self._due.add(report.agent)
         self._keep(report)
+
+    def _decided(self, decision: Decision) -> Decision:
+        """Take what the strategy has just returned."""
+        name = type(self.strategy).__name__
+        if not isinstance(decision, Decision):
+            raise OptionError(f"a strategy returns a Decision, but {name} returned {decision!r:.200}")
+        try:
+            json.dumps(dict(decision.notes))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise OptionError(f"the notes of a decision are plain JSON, but those of {name} are not: {error}") from None
+        return self._applied(self._with_initial(decision))
 
     def _with_initial(self, decision: Decision) -> Decision:
         """Return a decision in which agents that train for the first time have the hparams they were given."""

@@ -14,7 +14,7 @@ import struct
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -60,18 +60,18 @@ class Log:
         beside = folder / f".new-{FILE}"
         beside.unlink(missing_ok=True)
         try:
-            database = _connect(beside, "rwc")
-            database.executescript(
-                f"PRAGMA application_id={_APPLICATION}; PRAGMA user_version={_SCHEMA}; BEGIN; {_EVENTS}; {_SETTINGS};"
-            )
-            database.execute("INSERT INTO settings VALUES (?, ?)", (text, zlib.crc32(text.encode())))
-            database.execute("COMMIT")
-            database.close()  # and with it the write-ahead log is in the file: a name is all that is missing
-            # Closing says nothing of a disk that was full or failed meanwhile.
-            # What was not folded into the file is not there for whoever opens it under its name.
-            made = _connect(beside, "ro&immutable=1")
-            whole = made.execute("SELECT body FROM settings").fetchall() == [(text,)]
-            made.close()
+            with closing(_connect(beside, "rwc")) as database:
+                database.executescript(
+                    f"PRAGMA application_id={_APPLICATION}; PRAGMA user_version={_SCHEMA}; "
+                    f"BEGIN; {_EVENTS}; {_SETTINGS};"
+                )
+                database.execute("INSERT INTO settings VALUES (?, ?)", (text, zlib.crc32(text.encode())))
+                database.execute("COMMIT")
+            # Now that it is closed, the write-ahead log is in the file, and a name is all that is missing. But closing
+            # says nothing of a disk that was full or failed meanwhile: what was not folded into the file is not there
+            # for whoever opens it under its name.
+            with closing(_connect(beside, "ro&immutable=1")) as made:
+                whole = made.execute("SELECT body FROM settings").fetchall() == [(text,)]
             if not whole:
                 raise sqlite3.OperationalError("its settings were not written")
             for left in (f"{beside.name}-wal", f"{beside.name}-shm", MARK):  # the mark is of a run that was here before
@@ -101,8 +101,9 @@ class Log:
         if write and damaged(folder / f"{FILE}-wal"):  # a reader may meet a writer, for whom this would be too early
             raise RunError(f"the log of {folder} is damaged: reports in {FILE}-wal can no longer be read")
         least = marked(folder)  # before the log is looked at: a writer may add to both meanwhile
-        with _named(folder):
+        with _named(folder), ExitStack() as refused:
             database = _connect(folder / FILE, "rw") if write else _connect_to_read(folder / FILE)
+            refused.callback(database.close)
             application = database.execute("PRAGMA application_id").fetchone()[0]
             version = database.execute("PRAGMA user_version").fetchone()[0]
             if application != _APPLICATION:
@@ -117,15 +118,16 @@ class Log:
                 raise RunError(f"the log of {folder} is damaged: its tables are not those of a run")
             seq = database.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0]
             if seq < least:
-                database.close()
                 raise RunError(
                     f"the log of {folder} lacks {least - seq} of its {least} events: was it copied without {FILE}-wal, "
                     f"or was that file cut? Put it back; if it is lost for good, remove {MARK} to go on without"
                 )
-        try:
-            return Log(folder, database, seq, Mark(folder) if write else None)
-        except OSError as error:
-            raise RunError(f"{folder / MARK} cannot be written: {error.strerror}") from None
+            try:
+                mark = Mark(folder) if write else None
+            except OSError as error:
+                raise RunError(f"{folder / MARK} cannot be written: {error.strerror}") from None
+            refused.pop_all()  # it stays open
+            return Log(folder, database, seq, mark)
 
     @property
     def length(self) -> int:

@@ -6,6 +6,7 @@ import signal
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -193,8 +194,7 @@ def resume(
     _check(executor or Processes(), callbacks)
     folder = Path(directory)
     Log.open(folder).close()
-    with Lock(folder):
-        log = Log.open(folder, write=True)
+    with Lock(folder), closing(Log.open(folder, write=True)) as log:
         log.check()
         settings = Settings.from_json(log.settings)
         executor = executor or _as_before(trained_together(log.entries()))

@@ -10,11 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
-from popbandits._code import attribute, locate, parse
+from popbandits._code import attribute, in_memory, locate, parse
 from popbandits._errors import OptionError
-from popbandits.population import Decision, Strategy, View
+from popbandits.population import Decision, History, Strategy, View
+from popbandits.space import Space
 from popbandits.strategies._asha import ASHA
 from popbandits.strategies._bayes import BayesOpt
+from popbandits.strategies._beliefs import Beliefs, Expected
+from popbandits.strategies._explained import Explanation
 from popbandits.strategies._fixed import FixedSchedule
 from popbandits.strategies._paper import PaperPB2
 from popbandits.strategies._pb2 import PB2
@@ -59,7 +62,8 @@ class Former:
         """Say that it cannot be made any more."""
         raise OptionError(
             f"this run was begun with an earlier {self.name} (options {dict(self.options)}), which this version no "
-            "longer has; it can be looked at and reported, but not resumed or verified; start a new run instead"
+            "longer has; it can be looked at and reported, but not resumed or verified; start a new run "
+            "from its weights, with checkpoint=run.best.checkpoint and initial=[run.best.hparams]"
         )
 
     def start(self, view: View) -> Decision:
@@ -107,6 +111,28 @@ class Elsewhere:
     def decide(self, view: View, due: tuple[int, ...]) -> Decision:
         return self.load().decide(view, due)
 
+    def explain(self, view: View) -> Explanation | None:
+        """Return what the strategy says, if it is in memory; looking at a run imports nobody's code."""
+        said: Explanation | None = self._ask("explain", view)
+        return said
+
+    def beliefs(self, notes: Mapping[str, Any], space: Space, size: int) -> Beliefs | None:
+        """Return what the strategy says, if it is in memory."""
+        said: Beliefs | None = self._ask("beliefs", notes, space, size)
+        return said
+
+    def expected(self, history: History, notes: Mapping[str, Any], size: int) -> Expected | None:
+        """Return what the strategy says, if it is in memory."""
+        said: Expected | None = self._ask("expected", history, notes, size)
+        return said
+
+    def _ask(self, method: str, *given: Any) -> Any:
+        found = parse(self.name)
+        if found is None or not in_memory(found[0]):
+            return None
+        tell = getattr(self.load(), method, None)
+        return None if tell is None else tell(*given)
+
 
 def make_strategy(name: str, **options: Any) -> Strategy:
     """Return the strategy of that name.
@@ -142,10 +168,11 @@ def describe_strategy(strategy: Strategy) -> dict[str, Any]:
     if isinstance(strategy, Elsewhere | Former):
         return {"name": strategy.name, "options": dict(strategy.options)}
     cls: Any = type(strategy)
-    name = _NAMES.get(cls) or ":".join(locate(cls, OptionError))
-    if not is_dataclass(strategy):
+    name = _NAMES.get(cls) or ":".join(locate(cls, OptionError, "a resume"))
+    if not is_dataclass(strategy) or not cls.__dataclass_params__.frozen:
+        what = "is a dataclass that can change" if is_dataclass(strategy) else "is no dataclass"
         raise OptionError(
-            f"a run keeps the options of its strategy, but {cls.__name__} is no dataclass; decorate it with "
+            f"a run keeps the options of its strategy, but {cls.__name__} {what}; decorate it with "
             "@dataclass(frozen=True)"
         )
     options = {part.name: getattr(strategy, part.name) for part in fields(strategy) if part.init}

@@ -136,7 +136,9 @@ def summary(run: Run) -> dict[str, Any]:
     """Return what the list of runs shows of one."""
     status = run.status()
     kept = ("state", "reports", "budget", "failures", "metric", "best")
-    return {"name": run.directory.name, "strategy": type(run.settings.strategy).__name__} | {k: status[k] for k in kept}
+    return {"name": run.directory.name, "strategy": str(run.settings.strategy).partition("(")[0]} | {
+        k: status[k] for k in kept
+    }
 
 
 def details(run: Run) -> dict[str, Any]:
