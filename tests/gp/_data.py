@@ -26,7 +26,6 @@ def random_theta(rng: np.random.Generator, kernel: Kernel) -> Theta:
         lengthscales=tuple(np.exp(rng.normal(-0.5, 0.5, kernel.n_numeric)).tolist()),
         omega=float(rng.uniform(0.01, 0.9)) if kernel.omega is None else kernel.omega,
         noise=float(np.exp(rng.normal(-1, 0.5))),
-        common=float(np.exp(rng.normal(-1, 0.5))) if kernel.common else 0.0,
         mix=float(rng.uniform(0.1, 0.9)) if kernel.mixed else 0.5,
     )
 

@@ -7,7 +7,7 @@ from tests.gp._data import draw, random_rows
 
 def test_parameters_that_made_the_data_are_found_again() -> None:
     rng = np.random.default_rng(0)
-    kernel = Kernel((False, False), common=True, carried=True)
+    kernel = Kernel((False, False), carried=True)
     truth = Theta(1.0, (0.2, 0.6), 0.1, 0.05, 0.3)
     rows = random_rows(rng, 8, 40, kernel.is_choice)
     found = fit(kernel, rows, draw(rng, kernel, truth, rows))
@@ -27,9 +27,9 @@ def test_learned_omega_follows_how_fast_the_function_changes(omega: float) -> No
 
 def test_fitting_raises_the_posterior_of_the_parameters_above_the_priors_mean() -> None:
     rng = np.random.default_rng(4)
-    kernel = Kernel((False, True), common=True, carried=True)
+    kernel = Kernel((False, True), carried=True)
     rows = random_rows(rng, 4, 10, kernel.is_choice)
-    y, _ = standardise(draw(rng, kernel, Theta(1.0, (0.3,), 0.1, 0.1, 0.2, 0.8), rows))
+    y, _ = standardise(draw(rng, kernel, Theta(1.0, (0.3,), 0.1, 0.1, 0.8), rows))
     nothing = fit(kernel, rows[:0], y[:0])
     assert log_likelihood(kernel, fit(kernel, rows, y), rows, y) > log_likelihood(kernel, nothing, rows, y)
 
@@ -44,8 +44,8 @@ def test_the_lengthscale_of_what_does_not_matter_is_long() -> None:
 
 def test_two_rows_are_enough() -> None:
     rows = Rows.plain(np.array([[0.1], [0.9]]), np.array([1.0, 1.0]))
-    theta = fit(Kernel((False,), common=True, carried=True), rows, np.array([1.0, -1.0]))
-    posterior = Posterior.given(Kernel((False,), common=True, carried=True), theta, rows, np.array([1.0, -1.0]))
+    theta = fit(Kernel((False,), carried=True), rows, np.array([1.0, -1.0]))
+    posterior = Posterior.given(Kernel((False,), carried=True), theta, rows, np.array([1.0, -1.0]))
     assert posterior is not None
     mean, _ = posterior.mean_and_deviation(np.array([[0.1], [0.9]]), 2.0)
     assert mean[0] > mean[1]

@@ -14,10 +14,10 @@ from tests.gp._data import draw, random_rows, random_theta
 
 KERNELS = [
     Kernel((False, False)),
-    Kernel((False,), common=True),
+    Kernel((False,)),
     Kernel((False, False, False), carried=True),
-    Kernel((False, True, False), common=True, carried=True),
-    Kernel((True, True), common=True),
+    Kernel((False, True, False), carried=True),
+    Kernel((True, True)),
     Kernel((False, True), omega=0.3),
 ]
 seeds = st.integers(0, 10**6)
@@ -182,7 +182,7 @@ def _pending(rng: np.random.Generator, rows: Rows, n: int) -> Rows:
 def test_the_model_draws_what_it_believes() -> None:
     """The helper that other tests rely on: draws have the covariance they claim."""
     rng = np.random.default_rng(1)
-    kernel = Kernel((False,), common=True, carried=True)
+    kernel = Kernel((False,), carried=True)
     theta = Theta(1.0, (0.3,), 0.2, 0.2, 0.5)
     rows = random_rows(rng, 3, 2, (False,))
     drawn = np.array([draw(rng, kernel, theta, rows) for _ in range(20000)])

@@ -177,7 +177,7 @@ class Telling(Stays):
     """Says what it believes."""
 
     def beliefs(self, notes: Any, space: Any, size: int) -> Beliefs:
-        return Beliefs(0.5, {}, 1.0, 0.1, 0.0, None, size, size, 0, ("mine",))
+        return Beliefs(0.5, {}, 1.0, 0.1, None, size, size, 0, ("mine",))
 
 
 def test_what_it_says_is_shown_where_it_is_in_memory_and_nothing_is_imported_elsewhere(tmp_path: Path) -> None:

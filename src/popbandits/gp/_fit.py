@@ -85,7 +85,6 @@ class Likelihood:
     noise: Floats = field(init=False)
     carried: Floats | None = field(init=False)
     agree: Floats | None = field(init=False)
-    together: Floats | None = field(init=False)
 
     def __post_init__(self) -> None:
         kernel, rows = self.kernel, self.rows
@@ -97,7 +96,6 @@ class Likelihood:
             "noise": np.diag(rows.noisy),
             "carried": np.outer(rows.before, rows.before) if kernel.carried else None,
             "agree": kernel.agreement(rows.u, rows.u) if choice else None,
-            "together": (gaps == 0).astype(float) if kernel.common else None,
         }
         for name, value in precomputed.items():
             object.__setattr__(self, name, value)
@@ -109,8 +107,6 @@ class Likelihood:
         parts = self._parts(theta)
         K = np.multiply(self.noise, theta.noise)
         K += parts.signal
-        if self.together is not None:
-            K += theta.common * self.together
         if self.carried is not None:
             K += self.carried
         K.flat[:: n + 1] += _JITTER * theta.signal
@@ -161,8 +157,6 @@ class Likelihood:
             of["lengthscales"] = (0.5 * sums).tolist()
         if kernel.omega is None:
             of["omega"] = -0.5 * theta.rate * float(np.vdot(G, self.gaps))
-        if self.together is not None:
-            of["common"] = 0.5 * theta.common * float(np.vdot(W, self.together))
         if kernel.mixed:
             assert self.agree is not None
             change = parts.k_x * self.agree - 0.5 * (parts.k_x + self.agree)

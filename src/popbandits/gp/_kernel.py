@@ -13,9 +13,8 @@ k((t,x), (t',x')) = s² · k_h(x, x') · (1−ω)^{|t−t'|/2}
 
 and the covariance of what is observed, y = h(t) + ρ b + f_t(x) + noise:
 
-    K = k + s_c² [t = t'] + b b' + σ² w [same row]
+    K = k + b b' + σ² w [same row]
 
-    s_c² common  an effect shared by all agents in an interval
     b            the score that the interval began with, in the units of y; there when the kernel has `carried`
     ρ ~ N(0, 1)  how much of that score is carried over
     w            how many times the noise a row has, see `Rows`
@@ -38,7 +37,6 @@ class Theta:
     lengthscales: tuple[float, ...]
     omega: float
     noise: float
-    common: float = 0.0
     mix: float = 0.5
 
     @property
@@ -53,13 +51,11 @@ class Kernel:
 
     Args:
         is_choice: for each coordinate of the cube, whether it belongs to a Choice.
-        common: whether all agents share an effect in each interval.
         omega: None to learn ω, or the value it is fixed at.
         carried: whether what is observed are scores, of which a share is carried over from the score before.
     """
 
     is_choice: tuple[bool, ...]
-    common: bool = False
     omega: float | None = None
     carried: bool = False
 
@@ -107,8 +103,6 @@ class Kernel:
     def shared(self, theta: Theta, a: Rows, b: Rows) -> Floats:
         """Return the covariance of what two sets of different rows observe, n x m."""
         K = self.signal(theta, a.u, a.t, b.u, b.t)
-        if self.common:
-            K += theta.common * (a.t[:, None] == b.t[None, :])
         if self.carried:
             K += np.outer(a.before, b.before)
         return K

@@ -3,7 +3,7 @@
 The parameters are learned as one vector z without units: those of the table that a kernel has, in its order, each as
 its transform makes it.
 
-    z = (log s², log ℓ_1 … log ℓ_d, log(−log(1−ω)), log σ², log s_c², logit λ)
+    z = (log s², log ℓ_1 … log ℓ_d, log(−log(1−ω)), log σ², logit λ)
 
 What is observed comes in standardised, so the priors need no scale of their own.
 """
@@ -52,7 +52,6 @@ TABLE = (
     Parameter("lengthscales", _LOG, lambda kernel: kernel.n_numeric),
     Parameter("omega", _FORGETTING, lambda kernel: kernel.omega is None),
     Parameter("noise", _LOG, lambda _: 1),
-    Parameter("common", _LOG, lambda kernel: kernel.common),
     Parameter("mix", _LOGIT, lambda kernel: kernel.mixed),
 )
 
@@ -68,7 +67,6 @@ class Priors:
     lengthscales: tuple[float, float] = (math.log(0.5), 0.75)
     omega: tuple[float, float] = (-3.0, 1.5)
     noise: tuple[float, float] = (math.log(0.3), 1.5)
-    common: tuple[float, float] = (0.0, 1.5)
     mix: tuple[float, float] = (0.0, 1.0)
 
     def vectors(self, kernel: Kernel) -> tuple[Floats, Floats]:

@@ -34,7 +34,6 @@ class Beliefs:
         lengthscales: for each numeric hyperparameter, how far it must move, in parts of its range, to matter.
         signal: the deviation, in scores, of what an interval reaches that hparams explain.
         noise: the deviation, in scores, of the error of a score.
-        common: the deviation, in scores, of what all agents share in an interval.
         edge: the probability, as the model sees it, that a choice is better than a random one, over recent choices; 0.5
             is chance, None is no choice yet.
         rows, block: reports that the model was fitted to, and the newest of them that it then believed.
@@ -46,7 +45,6 @@ class Beliefs:
     lengthscales: dict[str, float]
     signal: float
     noise: float
-    common: float
     edge: float | None
     rows: int
     block: int
@@ -64,7 +62,7 @@ def beliefs(notes: PB2Notes, space: Space, size: int) -> Beliefs:
     """
     theta, unit = notes.theta, notes.unit
     numeric = [name for name, choice in zip(space.names, space.is_choice.tolist(), strict=True) if not choice]
-    signal, noise, common = (unit * math.sqrt(part) for part in (theta.signal, theta.noise, theta.common))
+    signal, noise = unit * math.sqrt(theta.signal), unit * math.sqrt(theta.noise)
     if notes.gains:
         noise /= math.sqrt(2.0)  # a gain has the errors of two scores
     edge, rows, fallbacks = notes.edge, notes.rows, notes.fallbacks
@@ -90,7 +88,6 @@ def beliefs(notes: PB2Notes, space: Space, size: int) -> Beliefs:
         dict(zip(numeric, theta.lengthscales, strict=True)),
         signal,
         noise,
-        common,
         edge,
         rows,
         notes.block,
@@ -99,7 +96,7 @@ def beliefs(notes: PB2Notes, space: Space, size: int) -> Beliefs:
     )
 
 
-class Explained(ABC):
+class HasModel(ABC):
     """What `status` and the figures ask a strategy with a model, given what that model believed."""
 
     @abstractmethod

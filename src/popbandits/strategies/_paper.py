@@ -18,7 +18,7 @@ from popbandits.bandit import Box, Request, UpperConfidenceBound, choose_batch, 
 from popbandits.gp import Kernel, Posterior, Theta, block_length, fit, one_blas_thread
 from popbandits.population import Decision, Stop, Train, View
 from popbandits.space import Space
-from popbandits.strategies._beliefs import Explained, edge_over_chance
+from popbandits.strategies._beliefs import HasModel, edge_over_chance
 from popbandits.strategies._copying import copy_step, keep, next_age, next_interval, spent, start_at_random
 from popbandits.strategies._gains import Evidence, gains_of, in_training
 from popbandits.strategies._notes import PB2Notes
@@ -29,7 +29,7 @@ _INCUMBENTS = 8  # donors whose hparams join a sweep of the whole cube
 
 @options
 @dataclass(frozen=True)
-class PaperPB2(Explained):
+class PaperPB2(HasModel):
     """Replace the worst agents by copies of the best, with hparams chosen by the bandit of the PB2 paper.
 
     `PB2.paper()` makes one. It is there to compare with; `PB2()` is what trains better.

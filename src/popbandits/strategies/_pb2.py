@@ -18,7 +18,7 @@ from popbandits.bandit import UpperConfidenceBound
 from popbandits.gp import Kernel, Posterior, Rows, fit, one_blas_thread
 from popbandits.population import Decision, Stop, Train, View
 from popbandits.space import Space
-from popbandits.strategies._beliefs import Explained, edge_over_chance
+from popbandits.strategies._beliefs import HasModel, edge_over_chance
 from popbandits.strategies._copying import keep, neighbours, next_age, next_interval, spent
 from popbandits.strategies._explained import Explanation, explain
 from popbandits.strategies._gains import Evidence, gains_of, in_training
@@ -36,7 +36,7 @@ _MOST = 64  # neighbours
 
 @options
 @dataclass(frozen=True)
-class PB2(Explained):
+class PB2(HasModel):
     """Replace the worst agents by copies of the best when that is no luck, with hparams near the best's.
 
     Args:

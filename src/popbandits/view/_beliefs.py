@@ -12,17 +12,13 @@ def told(learned: Beliefs) -> Iterator[str]:
     r"""Yield lines for people: what matters, how sure it is, and what to know.
 
     Examples:
-        >>> learned = Beliefs(0.05, {"lr": 0.2}, 2.0, 0.5, 1.0, 0.83, 40, 40, 0, ())
+        >>> learned = Beliefs(0.05, {"lr": 0.2}, 2.0, 0.5, 0.83, 40, 40, 0, ())
         >>> print(*told(learned), sep="\n")
-        model: what an interval reaches differs by ±2 with the hparams, by ±1 with the interval; a score errs by ±0.5
+        model: hparams move the score by ±2; a score errs by ±0.5
         model: what was learned keeps 97 % of its worth to the next interval; most telling: lr (0.2)
         model: recent choices beat a random one with probability 0.83; 40 of 40 reports count
     """
-    shared = f", by ±{number(learned.common)} with the interval" if learned.common else ""
-    yield (
-        f"model: what an interval reaches differs by ±{number(learned.signal)} with the hparams{shared}; "
-        f"a score errs by ±{number(learned.noise)}"
-    )
+    yield f"model: hparams move the score by ±{number(learned.signal)}; a score errs by ±{number(learned.noise)}"
     telling = sorted(learned.lengthscales.items(), key=lambda item: item[1])[:_MOST]
     named = ", ".join(f"{text(name)} ({length:.2g})" for name, length in telling)
     kept = 100 * (1 - learned.omega) ** 0.5
