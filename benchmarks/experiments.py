@@ -131,10 +131,11 @@ def _in_order() -> Iterator[Job]:
     yield from _real("lunar-lander", [*STRATEGIES, CORNER])
     for task in ("LunarLanderContinuous", "BipedalWalker"):
         yield from _paper("table1", task, 4, baselines, 10)
-    yield from _paper("table1", "LunarLanderContinuous", 4, ("pb2",), 25)  # of which 5 to 24 decided nothing
-    yield from _paper("table1", "BipedalWalker", 4, ("pb2",), 10)
+    for task in ("LunarLanderContinuous", "BipedalWalker"):
+        yield from _paper("table1", task, 4, ("pb2",), 10)
     for task in ("Hopper", "InvertedDoublePendulum"):
         yield from _paper("table1", task, 4, (*baselines, "pb2"), 10)
+    yield from _paper("table1", "LunarLanderContinuous", 4, ("pb2",), 25)  # of which 5 to 24 have decided nothing
     yield from _paper("robustness", "BipedalWalker", 4, ("pbt", "rs", "pb2-paper", "pb2"), 10)
     yield from _paper("cifar10", "CIFAR10", 4, ("rs", "pbt", "pb2-paper", "pb2"), 1, 0.05)
     for task in ("Breakout", "SpaceInvaders"):

@@ -1,7 +1,7 @@
 """The log: one SQLite file with one row an event, durable when `commit` returns.
 
     settings   what the run was started with, one JSON object
-    events     seq, kind (decision, report, failure, note), agent, interval, score, checkpoint, time, body (JSON), crc
+    events     seq, kind (decision, report, failure, extension, note), agent, interval, score, checkpoint, time, body (JSON), crc
 
 Rows are only ever added. Each carries a checksum of itself, so that damage is named and never taken for a shorter run.
 """
