@@ -6,11 +6,12 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -186,6 +187,52 @@ def test_another_address_needs_its_token(shelf: Path) -> None:
         own = cookie.split(";")[0]
         assert ask(port, "/api/runs", Cookie=own)[0] == 200
         assert ask(port, "/api/runs", Cookie=f'a/b=1; j={{"a": 1}}; {own}')[0] == 200
+
+
+def test_the_address_that_a_browser_asks_for_is_a_host_of_ours_and_no_other(shelf: Path) -> None:
+    with served(str(shelf), "--host", "0.0.0.0", "--port", "0") as address:
+        port, _, token = address.removeprefix("http://0.0.0.0:").partition("/?token=")
+        for asked, status in (("127.0.0.2", 200), ("127.0.0.3", 421), ("elsewhere.example", 421)):
+            connection = http.client.HTTPConnection("127.0.0.2", int(port), timeout=20)  # as an address in a network
+            connection.request("GET", f"/api/runs?token={token}", headers={"Host": f"{asked}:{port}"})
+            assert connection.getresponse().status == status, asked
+            connection.close()
+
+
+def test_connections_are_bounded_and_what_is_too_large_is_refused(shelf: Path) -> None:
+    with served(str(shelf), "--port", "0") as address:
+        port = int(address.rstrip("/").rpartition(":")[2])
+        opened = []
+        answers = []
+        for _ in range(400):  # pages that follow a run and read nothing
+            one = socket.create_connection(("127.0.0.1", port), timeout=20)
+            one.sendall(f"GET /api/runs/one/events HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+            opened.append(one)
+            answers.append(one.recv(12).decode())
+        assert answers[0] == "HTTP/1.1 200"
+        assert answers[-1] == "HTTP/1.1 503"
+        for one in opened:
+            one.close()
+        for _ in range(100):
+            if ask(port, "/api/runs")[0] == 200:
+                break
+            time.sleep(0.1)
+        assert ask(port, "/api/runs")[0] == 200
+        with closing(socket.create_connection(("127.0.0.1", port), timeout=20)) as one, suppress(ConnectionError):
+            one.sendall(b"GET / HTTP/1.1\r\nX: " + b"x" * 1_000_000)
+            assert one.recv(12) in (b"HTTP/1.1 400", b"")
+        assert ask(port, "/api/runs")[0] == 200
+
+
+def test_a_folder_of_runs_that_goes_away_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    with served(str(tmp_path / "runs"), "--port", "0") as address:
+        port = int(address.rstrip("/").rpartition(":")[2])
+        assert ask(port, "/api/runs")[0] == 200
+        (tmp_path / "runs").rmdir()
+        status, _, body = ask(port, "/api/runs")
+        assert status == 404
+        assert "the folder of runs cannot be read" in body
 
 
 @pytest.mark.parametrize(

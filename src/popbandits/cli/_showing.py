@@ -21,6 +21,7 @@ from popbandits.view import number, pairs, schedule_as_csv, standings, text, tol
 
 showing = typer.Typer()
 
+_ROWS = 200  # agents that a table shows
 _OFTEN = 3.0  # seconds between two words on how far a command is
 
 Folder = Annotated[Path, typer.Argument(help="The run's folder.", show_default=False)]
@@ -58,12 +59,14 @@ def status(
     table, standing = Table(box=None), standings(run.explanation)
     for name in ("agent", "interval", "score", "state", *(["standing"] if standing else []), "hparams"):
         table.add_column(name)
-    for agent in state["agents"]:
+    for agent in state["agents"][:_ROWS]:
         shown = escape(pairs(agent["hparams"])) if agent["hparams"] else ""
         score = with_error(agent["score"], agent["score_error"])
         stands = [standing.get(agent["agent"], "")] if standing else []
         table.add_row(str(agent["agent"]), str(agent["interval"]), score, agent["state"], *stands, shown)
     out.print(table)
+    if len(state["agents"]) > _ROWS:
+        out.print(f"and {len(state['agents']) - _ROWS} agents more: --json has them all", markup=False, highlight=False)
     for line in () if run.explanation is None else told_effects(run.explanation):
         out.print(line, markup=False, highlight=False)
     if state["reports"] > EXPLAINED and hasattr(run.settings.strategy, "explain"):

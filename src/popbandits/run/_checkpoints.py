@@ -119,7 +119,7 @@ def damage(path: Path) -> str | None:
                 return f"{name} does not match its hash"
     except FileNotFoundError:
         return "it is missing" if not path.exists() else "its manifest is missing"
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         return f"its manifest cannot be read ({type(error).__name__})"
     return None
 

@@ -1,7 +1,9 @@
 """The log: one SQLite file with one row an event, durable when `commit` returns.
 
     settings   what the run was started with, one JSON object
-    events     seq, kind (decision, report, failure, extension, note), agent, interval, score, checkpoint, time, body (JSON), crc
+    events     seq, kind, agent, interval, score, checkpoint, time, body (JSON), crc
+
+A kind is decision, report, failure, extension or note.
 
 Rows are only ever added. Each carries a checksum of itself, so that damage is named and never taken for a shorter run.
 """
@@ -32,6 +34,7 @@ _EVENTS = """CREATE TABLE events (
     checkpoint TEXT, time REAL NOT NULL, body TEXT NOT NULL, crc INTEGER NOT NULL
 )"""
 _FOLDED = 1.0  # seconds after which a commit folds the write-ahead file into the log
+_LARGEST = 64_000_000  # bytes of the settings or of any event: no more is brought into memory
 _NUMBERS = struct.Struct("<dd").pack
 _SETTINGS = "CREATE TABLE settings (body TEXT NOT NULL, crc INTEGER NOT NULL)"
 
@@ -43,6 +46,7 @@ class Log:
         self.folder = folder
         self._database = database
         self._seq = seq
+        self._agents: int | None = None
         self._mark = mark
         self._open = False
         self._folded = time.monotonic()
@@ -104,6 +108,7 @@ class Log:
         with _named(folder), ExitStack() as refused:
             database = _connect(folder / FILE, "rw") if write else _connect_to_read(folder / FILE)
             refused.callback(database.close)
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST)
             application = database.execute("PRAGMA application_id").fetchone()[0]
             version = database.execute("PRAGMA user_version").fetchone()[0]
             if application != _APPLICATION:
@@ -139,7 +144,7 @@ class Log:
         """What the run was started with."""
         with _named(self.folder):
             rows = self._database.execute("SELECT body, crc FROM settings").fetchall()
-            if len(rows) != 1 or zlib.crc32(rows[0][0].encode()) != rows[0][1]:
+            if len(rows) != 1 or type(rows[0][0]) is not str or zlib.crc32(rows[0][0].encode()) != rows[0][1]:
                 raise RunError(f"the log of {self.folder} is damaged: its settings do not match their checksum")
             settings: dict[str, Any] = json.loads(rows[0][0])
             if type(settings) is not dict:
@@ -154,6 +159,11 @@ class Log:
                 self._open = True
             seq, now = self._seq + 1, time.time()
             kind, agent, interval, score, checkpoint, body = to_row(entry)
+            if len(body) > _most(self._size()):
+                raise RunError(
+                    f"a {kind} of {len(body):,} letters is too large for the log of {self.folder}, which takes "
+                    f"{_most(self._size()):,}: the notes of a strategy and the metrics of a step must be smaller"
+                )
             row = (seq, kind, agent, interval, score, checkpoint, now, body)
             self._database.execute("INSERT INTO events VALUES (?,?,?,?,?,?,?,?,?)", (*row, _crc(row)))
             self._seq = seq
@@ -206,11 +216,15 @@ class Log:
             return None if row is None else row[0]
 
     def _size(self) -> int:
-        size = self.settings.get("size", 0)
-        return size if type(size) is int else 0
+        if self._agents is None:
+            size = self.settings.get("size", 0)
+            self._agents = size if type(size) is int else 0
+        return self._agents
 
     def _checked(self, row: tuple[Any, ...], expected: int, size: int) -> Entry:
         fields = row[:8]
+        if type(row[7]) is str and len(row[7]) > _most(size):
+            raise RunError(f"the log of {self.folder} is damaged: event {expected} is larger than any can be")
         if row[0] != expected or row[8] != _crc(fields):
             raise RunError(f"the log of {self.folder} is damaged at event {expected}")
         entry = from_row(fields)
@@ -235,6 +249,11 @@ class Log:
         if self._mark is not None:
             self._mark.close()
             self._mark = None
+
+
+def _most(size: int) -> int:
+    """Return how many letters an event may have in a run of so many agents."""
+    return min(_LARGEST, 1_000_000 + 20_000 * size)
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:

@@ -33,6 +33,9 @@ class Param(Protocol):
         """Draw a value, uniform on the parameter's own scale."""
 
 
+_SHOWN = 30  # values of a Choice that an error names
+
+
 @dataclass(frozen=True)
 class Float:
     """A real number between two bounds, both included.
@@ -205,13 +208,15 @@ class Choice:
         if not values:
             raise ChoiceError("a Choice needs at least one value, but got none")
         values = tuple(value.item() if isinstance(value, np.generic) else value for value in values)
-        for i, value in enumerate(values):
+        seen: set[tuple[type, Any]] = set()
+        for value in values:
             if value is not None and not isinstance(value, (str, int, float, bool)):
                 raise ChoiceError(f"a Choice holds strings, numbers, booleans and None, but got {value!r}")
             if isinstance(value, float) and not math.isfinite(value):
                 raise ChoiceError(f"a Choice holds finite numbers, but got {value!r}")
-            if any(_same(value, other) for other in values[:i]):
-                raise ChoiceError(f"the values of a Choice must differ, but got {value!r} twice in {values!r}")
+            if (type(value), value) in seen:  # 1, 1.0 and True are three values here, though Python calls them equal
+                raise ChoiceError(f"the values of a Choice must differ, but got {value!r} twice in {values!r:.300}")
+            seen.add((type(value), value))
         object.__setattr__(self, "values", values)
 
     @property
@@ -238,7 +243,8 @@ class Choice:
         for i, own in enumerate(self.values):
             if _same(own, value):
                 return i
-        raise HparamsError(f"must be one of {', '.join(map(repr, self.values))}, but got {value!r}")
+        known = ", ".join(map(repr, self.values[:_SHOWN])) + (", …" if len(self.values) > _SHOWN else "")
+        raise HparamsError(f"must be one of {known:.1000}, but got {value!r:.300}")
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -252,7 +258,7 @@ def _number(kind: str, value: Any) -> float:
             raise TypeError
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise HparamsError(f"must be a number for {kind}, but got {value!r}") from None
+        raise HparamsError(f"must be a number for {kind}, but got {value!r:.300}") from None
     if not math.isfinite(number):
         raise HparamsError(f"must be finite, but got {value!r}")
     return number

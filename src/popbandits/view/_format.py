@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _ROOM = 10  # characters of a number
+_LONGEST = 4_000  # characters of a text
 
 
 def number(value: float | None, digits: int = 4, sign: str = "") -> str:
@@ -35,13 +36,15 @@ def with_error(value: float | None, error: float | None) -> str:
 
 
 def text(value: Any) -> str:
-    r"""Return any value as printable text on one line.
+    r"""Return any value as printable text on one line, cut where it is very long.
 
     Examples:
         >>> text("a\x1b[31mb")
         'a[31mb'
     """
-    return "".join(character for character in str(value).replace("\n", " ") if character.isprintable())
+    whole = str(value)
+    line = "".join(character for character in whole[:_LONGEST].replace("\n", " ") if character.isprintable())
+    return line if len(whole) <= _LONGEST else f"{line}…"
 
 
 def pairs(hparams: Mapping[str, Any], *, short: bool = False) -> str:

@@ -5,6 +5,7 @@ import json
 import math
 import zlib
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -110,8 +111,9 @@ class _Pages:
         followed = self._followed.setdefault(name, _Followed(self._shelf, name))
 
         async def stream() -> AsyncIterator[str]:
-            async for mark in followed.changing():
-                yield ": still here\n\n" if mark is None else f"data: {mark.length}\n\n"
+            with suppress(PopbanditsError):  # the run has gone: so does its stream
+                async for mark in followed.changing():
+                    yield ": still here\n\n" if mark is None else f"data: {mark.length}\n\n"
 
         return StreamingResponse(stream(), media_type="text/event-stream")
 

@@ -77,11 +77,12 @@ class Guard:
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         if scope["method"] not in ("GET", "HEAD"):
             return 405, "this page is for reading: GET and HEAD only"
-        if headers.get("host", "").lower() not in self._hosts:
+        host = headers.get("host", "").lower()
+        if host not in (hosts := self._hosts | _reached(scope)):
             return 421, "this host name is not the dashboard's"
         origin = headers.get("origin")
         try:
-            foreign = origin is not None and urlsplit(origin).netloc.lower() not in self._hosts
+            foreign = origin is not None and urlsplit(origin).netloc.lower() not in hosts
         except ValueError:
             return 400, "the Origin of this request is no address"
         if foreign:
@@ -101,6 +102,15 @@ class Guard:
         if self._token is None or not _asked(scope):
             return []
         return [(b"set-cookie", f"{COOKIE}={self._token}; Path=/; HttpOnly; SameSite=Strict".encode())]
+
+
+def _reached(scope: Scope) -> set[str]:
+    """Return the address of this machine that a request came to, as a Host has it.
+
+    A page elsewhere cannot pass it off as its own name: a browser that shows it has asked for this very address.
+    """
+    address, port = scope.get("server") or (None, None)
+    return set() if not address or port is None else {f"[{address}]:{port}" if ":" in address else f"{address}:{port}"}
 
 
 def _asked(scope: Scope) -> list[str]:

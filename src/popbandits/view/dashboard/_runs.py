@@ -55,7 +55,10 @@ class Shelf:
         """Return the names of the runs, the newest first."""
         if self._alone:
             return [self._directory.name]
-        found = [path for path in self._directory.iterdir() if self._is_run(path)]
+        try:
+            found = [path for path in self._directory.iterdir() if self._is_run(path)]
+        except OSError as error:
+            raise RunError(f"the folder of runs cannot be read: {error.strerror}") from None
         return [path.name for path in sorted(found, key=lambda path: -path.stat().st_mtime)]
 
     def folder(self, name: str) -> Path:

@@ -9,6 +9,7 @@ from popbandits._errors import OptionError
 from popbandits.view.dashboard._app import make_app
 
 _POLITE = 10
+_CONNECTIONS = 300  # at once; whoever comes then is told that the server is busy
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -34,6 +35,11 @@ def serve(directory: Path, host: str = "127.0.0.1", port: int = 8765) -> None:
     print(f"http://{shown}:{number}/{'' if token is None else f'?token={token}'}", flush=True)
     os.nice(_POLITE)  # whoever looks on must not slow down what is looked at
     config = uvicorn.Config(
-        make_app(directory, hosts, token), log_level="warning", lifespan="off", timeout_graceful_shutdown=1
+        make_app(directory, hosts, token),
+        http="h11",  # it refuses headers that are very long
+        limit_concurrency=_CONNECTIONS,
+        log_level="warning",
+        lifespan="off",
+        timeout_graceful_shutdown=1,
     )
     uvicorn.Server(config).run(sockets=[bound])

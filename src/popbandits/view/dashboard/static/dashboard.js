@@ -185,4 +185,6 @@ const route = async () => {
 addEventListener("hashchange", route);
 document.addEventListener("visibilitychange", () => follow());
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", route);
+// The cookie has the token now: it need not stay in the address, from where it would be shared and remembered.
+if (location.search) history.replaceState(null, "", location.pathname + location.hash);
 await route();
