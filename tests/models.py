@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import subprocess
 import threading
 import time
@@ -166,6 +167,15 @@ class ForksAndDies(Faulty):
         if list(Path(os.environ["POPBANDITS_TEST_FAULTS"]).glob("step-kill-*")) and os.fork() == 0:
             time.sleep(5)
             os._exit(0)
+        return super().step(hparams)
+
+
+class NeverLetsGo(Model):
+    """Holds the interpreter for longer than any test, and says that it has begun."""
+
+    def step(self, hparams: Any) -> Any:
+        (Path(os.environ["POPBANDITS_TEST_FAULTS"]) / f"holds-{os.getpid()}").touch()
+        re.fullmatch("(a+)+b", "a" * 60)
         return super().step(hparams)
 
 

@@ -1,6 +1,8 @@
 """Faults of user code and of workers: one agent's fault never stops or shrinks the population."""
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -13,7 +15,7 @@ import pytest
 import popbandits as pb
 from popbandits.run import DecisionEntry, Executor, ReportEntry
 from tests import models
-from tests.faults._control import sound, told
+from tests.faults._control import Controller, sound, told
 
 METHODS = ("step", "save", "load")
 
@@ -236,3 +238,20 @@ def test_a_child_that_a_step_forks_does_not_go_on_as_a_second_controller(tmp_pat
     command = [sys.executable, "-c", FORKS, str(tmp_path / "run")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout == "6 0\n"
+
+
+def test_a_worker_whose_watcher_was_killed_ends_with_its_controller_all_the_same(tmp_path: Path) -> None:
+    signs = tmp_path / "signs"
+    signs.mkdir()
+    controller = Controller(tmp_path / "run", "NeverLetsGo", workers=1, POPBANDITS_TEST_FAULTS=str(signs))
+    for _ in range(300):
+        if holding := [int(path.name.removeprefix("holds-")) for path in signs.glob("holds-*")]:
+            break
+        time.sleep(0.1)
+    (worker,) = holding
+    (watcher,) = map(int, Path(f"/proc/{worker}/task/{worker}/children").read_text().split())
+    os.kill(watcher, signal.SIGKILL)
+    assert not is_over(worker)
+    controller.process.kill()
+    controller.wait()
+    assert controller.left_behind() == []

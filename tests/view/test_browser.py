@@ -27,6 +27,12 @@ def test_the_list_leads_to_a_run_with_its_figures(page: Any, address: str) -> No
     page.screenshot(path=SHOTS / "run.png", full_page=True)
 
 
+def test_the_token_does_not_stay_in_the_address(page: Any, address: str) -> None:
+    page.goto(f"{address}?token=secret#calm")
+    page.wait_for_selector("[data-figure=timeline] .main-svg")
+    assert page.url == f"{address}#calm"
+
+
 def test_hostile_texts_are_shown_as_text(page: Any, address: str) -> None:
     page.goto(f"{address}#hostile")
     page.wait_for_selector("[data-figure=timeline] .main-svg")

@@ -4,6 +4,7 @@ python -m popbandits.run._worker TASKS OUTCOMES        (two pipe descriptors)
 """
 
 import contextlib
+import ctypes
 import os
 import select
 import signal
@@ -18,6 +19,7 @@ from popbandits.run._hello import Hello
 from popbandits.run._marked import VARIABLE, end_marked
 from popbandits.run._wire import pack_outcome, receive, send
 
+_SET_PARENT_DEATH_SIGNAL = 1  # of Linux's prctl
 _OWN = os.environ.get(VARIABLE, "")  # before user code may change the environment
 
 
@@ -63,10 +65,11 @@ class _Inbox:
 def _die_with(controller: int) -> None:
     """End with the controller, also when user code never lets go of the interpreter: a watcher ends the whole group.
 
-    The watcher is a child that does nothing but wait for its own parent's parent to end. Linux would end this process
-    alone (PR_SET_PDEATHSIG), and what user code has started would live on.
+    The watcher is a child that does nothing but wait for its own parent's parent to end. Linux is asked to end this
+    process, too, in case somebody ends the watcher; but it would not end what user code has started.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the controller's to handle
+    ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     try:
         watched = os.pidfd_open(controller)
     except ProcessLookupError:
