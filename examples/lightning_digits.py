@@ -61,3 +61,7 @@ SPACE = {
 if __name__ == "__main__":
     run = pb.tune(Agent, SPACE, population=4, intervals=8, metric="accuracy")
     print(run.best.score, run.best.hparams)
+
+# Its last line of output, which differs a little from machine to machine:
+# 0.9697732925415039 {'lr': 0.0302572691917226, 'weight_decay': 0.004711440652177261, 'dropout': 0.11378236735985814,
+# 'batch_size': 47}

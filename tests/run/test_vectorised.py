@@ -81,6 +81,21 @@ def test_every_strategy_trains_its_budget(tmp_path: Path, strategy: Any) -> None
     assert sound(tmp_path / "run")
 
 
+def test_a_damaged_checkpoint_is_put_aside_and_what_it_held_is_trained_again(tmp_path: Path) -> None:
+    for name in ("whole", "run"):
+        tuned(tmp_path / name, every=2, intervals=6)
+    newest = tmp_path / "run" / "checkpoints" / "all-interval-000006-1"
+    (next(path for path in newest.iterdir() if path.name != "manifest.json")).write_bytes(b"")
+    executor = pb.Vectorised(checkpoint_every=2)
+    whole = pb.resume(tmp_path / "whole", intervals=9, executor=executor, progress=False)
+    with pytest.warns(UserWarning, match="all-interval-000006-1 is damaged: .*; what it held is trained again"):
+        run = pb.resume(tmp_path / "run", intervals=9, executor=executor, progress=False)
+    assert run.history.score.tolist() == whole.history.score.tolist()
+    assert any("is damaged" in note for note in run.status()["notes"])
+    assert [path.name for path in newest.parent.glob(".damaged-*")] == [".damaged-all-interval-000006-1"]
+    assert sound(tmp_path / "run")
+
+
 @pytest.mark.parametrize("every", [1, 4])
 @pytest.mark.parametrize("stop", [1, 6])
 def test_interrupted_and_resumed_it_is_the_same_run(tmp_path: Path, every: int, stop: int) -> None:

@@ -94,10 +94,12 @@ class Past:
     Args:
         sealed: the newest checkpoint of the whole population; None where there is none.
         batches: the tasks of every interval that was reported since, in order.
+        damaged: checkpoints that cannot be used, with what is wrong with each.
     """
 
     sealed: str | None = None
     batches: tuple[tuple[Task, ...], ...] = ()
+    damaged: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,12 @@ class Controller:
         settings = self._settings
         together = self._together = bool(getattr(executor, "together", False))
         self._check_kind(together)
+        past = past_of(settings, self._log.entries(), self._folder) if together else Past()
+        for name, wrong in past.damaged.items():
+            quarantine(self._folder, name)
+            said = f"the checkpoint {name} is damaged: {wrong}; what it held is trained again"
+            self._add(NoteEntry(said))
+            warnings.warn(said, stacklevel=2)
         assignment = Assignment(
             settings.target,
             self._folder,
@@ -77,7 +83,7 @@ class Controller:
             settings.config,
             settings.space,
             self.population.intervals,
-            past_of(settings, self._log.entries(), self._folder) if together else Past(),
+            past,
         )
         session = executor.open(assignment)
         try:

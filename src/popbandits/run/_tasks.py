@@ -5,7 +5,7 @@ from pathlib import Path
 
 from popbandits._random import generator
 from popbandits._types import Hparams
-from popbandits.run._checkpoints import checkpoint_name, folder_of
+from popbandits.run._checkpoints import checkpoint_name, damage, folder_of
 from popbandits.run._entries import DecisionEntry, Entry, ReportEntry
 from popbandits.run._executor import Past, Task
 from popbandits.run._settings import Settings
@@ -39,11 +39,12 @@ def make_task(
 
 
 def past_of(settings: Settings, entries: Iterable[Entry], checkpoints: Path) -> Past:
-    """Return what a population has trained since its newest checkpoint that is still there.
+    """Return what a population has trained since its newest checkpoint that can still be used.
 
     Agents train in step: the reports of an interval lie between two decisions.
     """
     sealed: str | None = None
+    damaged: dict[str, str] = {}
     batches: list[tuple[Task, ...]] = []
     reported = [0] * settings.size
     for entry in entries:
@@ -66,7 +67,12 @@ def past_of(settings: Settings, entries: Iterable[Entry], checkpoints: Path) -> 
             reported[entry.agent] = entry.interval
             if entry.checkpoint is not None and "/" in entry.checkpoint and batches:
                 name = folder_of(entry.checkpoint)
-                if (checkpoints / name).is_dir():
+                if name == sealed or name in damaged or not (checkpoints / name).is_dir():
+                    continue
+                wrong = damage(checkpoints / name)
+                if wrong is None:
                     sealed, batches = name, []
+                else:
+                    damaged[name] = wrong
     done = [batch for batch in batches if batch and all(reported[task.agent] >= task.interval for task in batch)]
-    return Past(sealed, tuple(done))
+    return Past(sealed, tuple(done), damaged)

@@ -125,6 +125,6 @@ def _agree(space: Space, made: Decision, kept: Decision) -> bool:
 
 def _alike(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
     return a.keys() == b.keys() and all(
-        math.isclose(value, b[name], rel_tol=_ROUNDING) if isinstance(value, float) else value == b[name]
+        math.isclose(value, b[name], rel_tol=_ROUNDING) if type(value) is type(b[name]) is float else value == b[name]
         for name, value in a.items()
     )
