@@ -12,6 +12,7 @@ import pytest
 
 import popbandits as pb
 from popbandits.run import verify
+from tests import models
 
 jax = pytest.importorskip("jax")
 import jax.numpy as jnp  # noqa: E402
@@ -79,6 +80,19 @@ def test_every_strategy_trains_its_budget(tmp_path: Path, strategy: Any) -> None
     run = tuned(tmp_path / "run", strategy=strategy)
     assert len(run.history) == 36
     assert sound(tmp_path / "run")
+
+
+def test_a_resume_without_an_executor_writes_as_seldom_as_before(tmp_path: Path) -> None:
+    tuned(tmp_path / "run", every=3, intervals=6)
+    run = pb.resume(tmp_path / "run", intervals=12, progress=False)
+    written = {int(str(entry.checkpoint).split("-")[2]) for entry in run.reports if entry.checkpoint is not None}
+    assert written == {3, 6, 9, 12}
+
+
+def test_a_class_is_refused_before_there_is_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(pb.TrainableError, match=r"Vectorised\(\) trains what popbandits.functional"):
+        tuned(tmp_path / "run", trainable=models.Model)
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_damaged_checkpoint_is_put_aside_and_what_it_held_is_trained_again(tmp_path: Path) -> None:

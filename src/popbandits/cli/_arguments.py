@@ -57,8 +57,12 @@ def space_of(target: Target, file: Path | None, constants: list[str]) -> Space:
     return Space(space.nested(flat))
 
 
-def executor_of(name: str, workers: int | None, deadline: float | None, gpus: str | None = None) -> Executor:
+def executor_of(
+    name: str, workers: int | None, deadline: float | None, gpus: str | None = None, every: int | None = None
+) -> Executor:
     """Return the executor of a name; GPUs are given as a number, `auto`, or ids with commas between them."""
+    if every is not None and name != "vectorised":
+        raise OptionError(f"--checkpoint-every is for --executor vectorised, but got {name!r}")
     if gpus is not None and name != "processes":
         raise OptionError(f"--gpus is for --executor processes, but got {name!r}")
     if name == "inline":
@@ -68,7 +72,7 @@ def executor_of(name: str, workers: int | None, deadline: float | None, gpus: st
     if name == "ray":
         return Ray(workers=workers, deadline=deadline)
     if name == "vectorised":
-        return Vectorised()
+        return Vectorised(checkpoint_every=every or 1)
     raise OptionError(f"an executor is one of processes, inline, ray, vectorised, but got {name!r}")
 
 

@@ -64,6 +64,9 @@ def run(
     workers: Workers = None,
     gpus: Graphics = None,
     deadline: Deadline = None,
+    every: Annotated[
+        int | None, typer.Option("--checkpoint-every", min=1, help="Intervals between checkpoints, with vectorised.")
+    ] = None,
     retries: Annotated[int, typer.Option(min=0, help="How often an interval that failed is tried again.")] = 2,
     directory: Annotated[Path | None, typer.Option("--dir", help="The run's folder; a new one under runs/.")] = None,
     quiet: Quiet = False,
@@ -92,7 +95,7 @@ def run(
         initial_of(initial),
         checkpoint is not None,
     )
-    where = executor_of(executor, workers, deadline, gpus)
+    where = executor_of(executor, workers, deadline, gpus, every)
     _show(_unless_interrupted(lambda callbacks: start(settings, where, directory, callbacks, checkpoint), quiet))
 
 

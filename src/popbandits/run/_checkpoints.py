@@ -156,7 +156,7 @@ def population_name(trained: int) -> str:
 
 def number_of(population: str) -> int:
     """Return how many intervals the population of a checkpoint has trained."""
-    return int(population.split("-")[2])
+    return int(folder_of(population).split("-")[2])
 
 
 def of_agent(population: str, agent: int) -> str:

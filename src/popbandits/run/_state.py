@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from popbandits._types import Hparams
 from popbandits.population import Event, Extension, Report, Stop
+from popbandits.run._checkpoints import number_of
 from popbandits.run._entries import DecisionEntry, Details, Entry, ExtensionEntry, FailureEntry, ReportEntry
 from popbandits.run._settings import Settings
 
@@ -146,6 +147,14 @@ def events(settings: Settings, entries: Iterable[Entry]) -> Iterator[Event]:
             yield entry.decision
         elif isinstance(entry, ExtensionEntry):
             yield Extension(entry.intervals)
+
+
+def written_every(entries: Iterable[Entry]) -> int:
+    """Return after how many intervals `Vectorised` wrote the population that these entries are of: the first time."""
+    for entry in entries:
+        if isinstance(entry, ReportEntry) and entry.checkpoint is not None and "/" in entry.checkpoint:
+            return number_of(entry.checkpoint)
+    return 1
 
 
 def trained_together(entries: Iterable[Entry]) -> bool | None:

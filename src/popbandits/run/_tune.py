@@ -5,7 +5,7 @@ import inspect
 import signal
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,9 @@ from popbandits._types import Hparams
 from popbandits.population import Strategy
 from popbandits.run._callback import Callback
 from popbandits.run._checkpoints import INITIAL, take_in
+from popbandits.run._entries import Entry
 from popbandits.run._executor import Executor, check_in_step
+from popbandits.run._given import given_weights
 from popbandits.run._inline import Inline
 from popbandits.run._lock import Lock
 from popbandits.run._log import FILE, Log
@@ -27,10 +29,9 @@ from popbandits.run._processes import Processes
 from popbandits.run._run import Run
 from popbandits.run._settings import Mode, Settings, checked_config
 from popbandits.run._signals import Interrupts
-from popbandits.run._state import trained_together
+from popbandits.run._state import trained_together, written_every
 from popbandits.run._target import Target
-from popbandits.run._trees import is_part
-from popbandits.run._vectorised import Vectorised
+from popbandits.run._vectorised import Vectorised, mappable
 from popbandits.space import Choice, SpaceLike, as_space
 from popbandits.strategies import PB2, Elsewhere, FixedSchedule, Former
 
@@ -123,10 +124,12 @@ def start(
     settings.target.load(settings.config)
     if not isinstance(executor, Inline | Vectorised):
         settings.target.sent()
-    weights = None if checkpoint is None else _weights_at(checkpoint)
+    weights = None if checkpoint is None else given_weights(checkpoint)
     kept = settings.to_json() | {"version": _version.__version__}
     _check(executor, callbacks)
     check_in_step(isinstance(executor, Vectorised), settings.sync)
+    if isinstance(executor, Vectorised):
+        mappable(settings.target, settings.config)
     folder = Path(directory) if directory is not None else _new_folder(settings.target)
     if weights is not None and folder.resolve().is_relative_to(weights.resolve()):
         raise RunError(
@@ -146,23 +149,6 @@ def start(
                 raise RunError(f"the checkpoint {checkpoint} cannot be copied: {error}") from None
         log = Log.create(folder, kept)
         return _drive(folder, settings, log, executor, callbacks)
-
-
-def _weights_at(checkpoint: str | Path) -> Path:
-    """Return the folder of a checkpoint that a user has named."""
-    if not isinstance(checkpoint, str | Path):
-        raise OptionError(f"checkpoint is the path of a folder, but got {checkpoint!r}")
-    path = Path(checkpoint)
-    if not str(checkpoint) or not (path.is_dir() or is_part(path)):
-        raise RunError(f"there is no checkpoint to start from at {str(checkpoint)!r}")
-    if (path / FILE).exists():
-        raise RunError(
-            f"{path} is a run; start from one of its checkpoints, such as run.best.checkpoint, "
-            f"a folder in {path / CHECKPOINTS}"
-        )
-    if path.is_dir() and not any(path.iterdir()):
-        raise RunError(f"the checkpoint to start from, {path}, is an empty folder")
-    return path
 
 
 def resume(
@@ -197,7 +183,7 @@ def resume(
     with Lock(folder), closing(Log.open(folder, write=True)) as log:
         log.check()
         settings = Settings.from_json(log.settings)
-        executor = executor or _as_before(trained_together(log.entries()))
+        executor = executor or _as_before(trained_together(log.entries()), log.entries())
         if trainable is not None:
             given = trainable if isinstance(trainable, Target) else Target.of(trainable, settings.config)
             settings = replace(settings, target=given)
@@ -248,8 +234,8 @@ def replay(
     Raises:
         RunError: when a Choice would reach the code as another thing than in the run: as a value, or as its position.
     """
-    together = trained_together(run.entries)
-    executor = executor or _as_before(together)
+    together = trained_together(run.stream())
+    executor = executor or _as_before(together, run.stream())
     choices = any(isinstance(param, Choice) for param in run.settings.space.params.values())
     if together is not None and choices and together != bool(getattr(executor, "together", False)):
         was, advice = ("", "without another executor") if together else ("not ", "without executor=Vectorised()")
@@ -274,9 +260,9 @@ def replay(
     return start(settings, executor, directory, [*_shown(progress), *callbacks], warm)
 
 
-def _as_before(together: bool | None) -> Executor:
+def _as_before(together: bool | None, entries: Iterator[Entry]) -> Executor:
     """Return the executor for more of a run, when the user names none."""
-    return Vectorised() if together else Processes()
+    return Vectorised(checkpoint_every=written_every(entries)) if together else Processes()
 
 
 def _drive(

@@ -17,6 +17,7 @@ from popbandits.run._entries import Seconds
 from popbandits.run._executor import Assignment, Done, Outcome, Task
 from popbandits.run._functional import Functional
 from popbandits.run._step import scored
+from popbandits.run._target import Target
 from popbandits.run._trees import load_state, load_tree, save_tree
 from popbandits.space import Choice, Int, Space
 
@@ -47,13 +48,22 @@ class Vectorised:
 
     def open(self, assignment: Assignment) -> "_Population":
         """Start for one run."""
-        factory = assignment.target.load(assignment.config)
-        if not isinstance(factory, Functional):
-            raise TrainableError(
-                f"Vectorised() trains what popbandits.functional(init, step) makes, but got {assignment.target}; "
-                "Processes() trains classes"
-            )
-        return _Population(assignment, factory, self.checkpoint_every)
+        return _Population(assignment, mappable(assignment.target, assignment.config), self.checkpoint_every)
+
+
+def mappable(target: Target, config: Mapping[str, Any]) -> Functional:
+    """Return the functions of a trainable that can be mapped over agents.
+
+    Raises:
+        TrainableError: for a class.
+    """
+    factory = target.load(config)
+    if not isinstance(factory, Functional):
+        raise TrainableError(
+            f"Vectorised() trains what popbandits.functional(init, step) makes, but got {target}; "
+            "Processes() trains classes"
+        )
+    return factory
 
 
 class _Population:
