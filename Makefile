@@ -89,6 +89,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.imports
 	$(BIN)/python -m benchmarks.decision
 	$(BIN)/python -m benchmarks.engine
+	$(BIN)/python -m benchmarks.long_run
 	$(BIN)/python -m benchmarks.vectorised
 	$(BIN)/python -m benchmarks.ray_executor
 	$(BIN)/python -m benchmarks.report

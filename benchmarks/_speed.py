@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks._files import write_whole
 
 FOLDER = Path("results/speed")
-_ORDER = ("imports", "decision", "engine", "vectorised", "ray_executor", "report", "dashboard", "ppo")
+_ORDER = ("imports", "decision", "engine", "long_run", "vectorised", "ray_executor", "report", "dashboard", "ppo")
 
 
 @dataclass(frozen=True)
