@@ -64,7 +64,7 @@ def versions() -> Iterator[str]:
     yield "| Python | numpy | scipy | core tests |"
     yield "|---|---|---|---|"
     for row in json.loads(file.read_text()):
-        yield f"| {row['python']} | {row['numpy']} | {row['scipy']} | {row['tests']} |"
+        yield f"| {row['python']} | {row['numpy']} | {row['scipy']} | {'all passed' if row['ok'] else row['tests']} |"
 
 
 def faults() -> Iterator[str]:

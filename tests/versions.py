@@ -1,6 +1,7 @@
 """The core tests under other versions of Python, numpy and scipy.
 
     make test-versions
+    python -m tests.versions 3.13      one of them alone
 
 For every Python from 3.11 on that is found (in the PATH, with pyenv or with uv), and once more with the lowest versions
 that `pyproject.toml` allows, an environment is made under .venv-versions/, popbandits is installed with its command and
@@ -55,7 +56,7 @@ def tried(name: str, python: str, pinned: list[str]) -> dict[str, Any]:
     code = "import platform, numpy, scipy; print(platform.python_version(), numpy.__version__, scipy.__version__)"
     versions = subprocess.run([inside, "-c", code], check=True, capture_output=True, text=True).stdout.split()
     tests = [str(ROOT / "tests" / test) for test in TESTS]
-    command = [inside, "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup", "-m", "not slow", *tests]
+    command = [inside, "-m", "pytest", "-n", "2", "--dist", "loadgroup", "-m", "not slow", *tests]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=_environment())
     print(done.stdout[-2000:] if done.returncode else "", end="")
     last = done.stdout.strip().splitlines()[-1]
@@ -69,9 +70,11 @@ def _environment() -> dict[str, str]:
 
 
 def main() -> None:
-    """Try every version that is there."""
-    rows = []
-    for version in PYTHONS:
+    """Try every version that is there, or those that are named; what is known of the others stays."""
+    asked = sys.argv[1:] or list(PYTHONS)
+    known = json.loads(RESULT.read_text()) if RESULT.exists() else []
+    rows = [row for row in known if not row["python"].startswith(tuple(f"{version}." for version in asked))]
+    for version in asked:
         python = found(version)
         if python is None:
             print(f"Python {version} is not here")
@@ -79,6 +82,7 @@ def main() -> None:
         for name, pinned in ((version, []), *([("lowest", lowest())] if version == PYTHONS[0] else [])):
             rows.append(tried(name, python, pinned))
             print(rows[-1], flush=True)
+    rows.sort(key=lambda row: [int(part) for part in row["python"].split(".")])
     RESULT.write_text(json.dumps(rows, indent=1) + "\n")
     sys.exit(not all(row["ok"] for row in rows))
 

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,7 @@ def test_settings_that_were_changed_by_hand_are_refused(tmp_path: Path) -> None:
     import sqlite3
 
     run = pb.tune(models.Model, models.SPACE, population=2, intervals=1, executor=pb.Inline(), directory=tmp_path / "r")
-    with sqlite3.connect(run.directory / "run.sqlite") as database:
+    with closing(sqlite3.connect(run.directory / "run.sqlite")) as database, database:
         database.execute("UPDATE settings SET body = replace(body, '\"seed\": 0', '\"seed\": 1')")
     with pytest.raises(pb.RunError, match="settings do not match their checksum"):
         pb.load(run.directory)
@@ -253,7 +254,7 @@ def test_an_older_or_newer_log_is_refused_by_version(tmp_path: Path, version: in
     import sqlite3
 
     run = pb.tune(models.Model, models.SPACE, population=2, intervals=1, executor=pb.Inline(), directory=tmp_path / "r")
-    with sqlite3.connect(run.directory / "run.sqlite") as database:
+    with closing(sqlite3.connect(run.directory / "run.sqlite")) as database, database:
         database.execute(f"PRAGMA user_version={version}")
     for act in (pb.load, pb.resume):
         with pytest.raises(pb.RunError, match=f"log version {version}, but this popbandits reads version 2"):

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +123,7 @@ def test_code_that_cannot_be_imported_is_sent_to_the_workers(tmp_path: Path, tra
         return
     run = tuned(trainable, tmp_path / "run")
     assert run.finished
-    with sqlite3.connect(tmp_path / "run" / "run.sqlite") as log:
+    with closing(sqlite3.connect(tmp_path / "run" / "run.sqlite")) as log:
         assert not any("cloudpickle" in str(row) for row in log.execute("select * from settings")), "nothing is pickled"
 
 
