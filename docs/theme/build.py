@@ -5,8 +5,23 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from mkdocs.structure.files import File
+
 HERE = Path(__file__).parent
+EXAMPLES = HERE.parent.parent / "examples"
 SHARED = HERE.parent.parent / "src" / "popbandits" / "view" / "page.css"
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Lead links to the examples, which lie beside the docs, to the site's copies of them."""
+    return markdown.replace("](../examples/", "](examples/")
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the examples to the site."""
+    for path in sorted(EXAMPLES.glob("*.*")):
+        files.append(File.generated(config, f"examples/{path.name}", abs_src_path=str(path)))
+    return files
 
 
 def on_page_content(html: str, **_: Any) -> str:
