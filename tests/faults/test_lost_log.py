@@ -177,3 +177,17 @@ def test_nobody_waits_for_a_pipe_in_place_of_a_file(tmp_path: Path, name: str) -
             [*COMMAND, command, str(where), *more], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
         )
         assert "Traceback" not in done.stderr, command
+
+
+@pytest.mark.parametrize("beside", ["-journal", "-wal", "-shm"])
+def test_a_pipe_or_link_beside_the_log_is_one_sentence(tmp_path: Path, beside: str) -> None:
+    run = pb.tune(models.Model, models.SPACE, population=2, intervals=1, executor=pb.Inline(), directory=tmp_path / "r")
+    path = run.directory / f"run.sqlite{beside}"
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    with pytest.raises(pb.RunError, match=f"run.sqlite{beside} is not a plain file"):
+        pb.load(run.directory)
+    path.unlink()
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(pb.RunError, match=f"run.sqlite{beside} is not a plain file"):
+        pb.load(run.directory)

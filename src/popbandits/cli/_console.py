@@ -10,7 +10,7 @@ from popbandits.view.progress import shown
 
 def console() -> Console:
     """Return the console of standard output."""
-    return Console() if sys.stdout.isatty() else Console(width=200)
+    return Console() if sys.stdout is not None and sys.stdout.isatty() else Console(width=200)
 
 
 def progress(quiet: bool) -> list[Callback]:

@@ -104,6 +104,8 @@ class Log:
             raise RunError(f"there is no run in {folder}: it has no {FILE}")
         if write and damaged(folder / f"{FILE}-wal"):  # a reader may meet a writer, for whom this would be too early
             raise RunError(f"the log of {folder} is damaged: reports in {FILE}-wal can no longer be read")
+        for beside in ("", "-wal", "-shm", "-journal"):  # SQLite would wait for a pipe for ever, and follow a link
+            _check_plain(folder / f"{FILE}{beside}")
         least = marked(folder)  # before the log is looked at: a writer may add to both meanwhile
         with _named(folder), ExitStack() as refused:
             database = _connect(folder / FILE, "rw") if write else _connect_to_read(folder / FILE)
@@ -249,6 +251,11 @@ class Log:
         if self._mark is not None:
             self._mark.close()
             self._mark = None
+
+
+def _check_plain(path: Path) -> None:
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise RunError(f"the log of {path.parent} cannot be used: {path.name} is not a plain file")
 
 
 def _most(size: int) -> int:

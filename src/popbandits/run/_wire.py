@@ -77,7 +77,7 @@ class Inbox:
             return None
         try:
             message = json.loads(self._bytes[_HEAD.size : end])
-        except ValueError:
+        except (ValueError, RecursionError):
             raise GarbledError from None
         del self._bytes[:end]
         if not isinstance(message, dict):
